@@ -38,6 +38,19 @@ bool nh_remarks_add(nh_remarks *list, const char *kind, const char *format, ...)
     return true;
 }
 
+void nh_remarks_extend(nh_remarks *list, const char *kind, const char *text)
+{
+    static const char more[] = ", ...";
+    char *old = (char *)nh_remarks_of(list, kind);
+    const size_t used = old ? strlen(old) : 0, room = NH_REMARK_LENGTH - sizeof more;
+    if (!old || strstr(old, text) || strstr(old, more))
+        return;
+    if (used + 2 + strlen(text) < room)
+        snprintf(old + used, NH_REMARK_LENGTH - used, ", %s", text);
+    else
+        snprintf(old + used, NH_REMARK_LENGTH - used, "%s", more);
+}
+
 const char *nh_remarks_text(const nh_remarks *list, int index)
 {
     return index >= 0 && index < list->count ? list->item[index].text : NULL;

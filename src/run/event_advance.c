@@ -160,11 +160,33 @@ static void choose_side(walk *k, const nh_root *root, double *node)
         rate * root->direction > 0 ? root->direction : -root->direction;
 }
 
+/* Whether a member stays on the event's surface after the event has acted, and accelerates through
+ * it: it would have to act again and again. */
+static bool is_pressed(walk *k, const nh_root *root, const double *node)
+{
+    nh_crossings *w = k->w;
+    if (w->value[2][w->events + root->event] != 0)
+        return false;
+    const double dt = 1e-3 * k->run->step, *q = node + NODE_Q, *v = q + w->n;
+    double *later = w->at + NODE_Q;
+    memcpy(w->at, node, w->node_size * sizeof *w->at);
+    nh_crossings_slope(w, w->at);
+    w->at[NODE_T] += dt;
+    for (int i = 0; i < w->n; i++) {
+        const double a = w->at[NODE_Q + 2 * w->n + i];
+        later[i] = q[i] + (i < w->system->coordinates ? dt * (v[i] + dt / 2 * a) : 0);
+        later[w->n + i] = v[i] + dt * a;
+    }
+    nh_crossings_values(w, w->at, w->value[2]);
+    const double g = w->value[2][root->event];
+    return g * root->direction > 0 && !nh_crossings_on_zero(w, root->event, w->at, g);
+}
+
 /* Whether a change of sign counts as an event, given its direction. */
 static bool is_event(const nh_crossings *w, const nh_root *root)
 {
     const int direction = nh_crossings_direction(w, root->event);
-    return direction == 0 || direction == root->direction;
+    return root->zero && (direction == 0 || direction == root->direction);
 }
 
 static void end_member(walk *k, int event)
@@ -224,10 +246,38 @@ static bool happen_one(walk *k, const nh_root *root, double h)
     if (acts)
         choose_side(k, root, w->fresh);
     k->changed = k->changed || acts;
+    if (acts && k->kept[KEPT_ENDED] == 0 && is_pressed(k, root, w->fresh))
+        return fails(k, NH_FAILED_ACCUMULATION, root->event, w->fresh[NODE_T]);
     return true;
 }
 
-/* Carries out root `first` and those at the same time. The block gets the state after them. */
+/* Whether the velocities after another event at the same time still lead to this one. */
+static bool is_still_reached(walk *k, const nh_root *root, double *node)
+{
+    nh_crossings *w = k->w;
+    if (w->needs_slope)
+        nh_crossings_slope(w, node);
+    nh_crossings_values(w, node, w->value[2]);
+    return w->value[2][w->events + root->event] * root->direction >= 0;
+}
+
+/* After an event has acted, events on zero are decided again: they may be closed contacts that the
+ * new velocities press together or open. */
+static void reconsider_sides(walk *k, const double *node)
+{
+    nh_crossings *w = k->w;
+    nh_crossings_values(w, node, w->value[2]);
+    for (int e = 0; e < w->model_events; e++) {
+        double *of = nh_crossings_of(k->kept, e);
+        if (w->acts[e] && of[OF_LAST] != node[NODE_T] &&
+            nh_crossings_on_zero(w, e, node, w->value[2][e]))
+            of[OF_SIDE] = 0;
+    }
+}
+
+/* Carries out root `first` and those at the same time, one after the other in the order of the
+ * model: a later one meets the velocities that the earlier one leaves, and does not act if these
+ * lead away from it. The block gets the state after them. */
 static bool happen(walk *k, int first, const double *from, const double *to)
 {
     nh_crossings *w = k->w;
@@ -240,7 +290,9 @@ static bool happen(walk *k, int first, const double *from, const double *to)
         memcpy(w->fresh, w->at, w->node_size * sizeof *w->at);
         for (int i = first; i < w->roots && w->root[i].x <= together; i++) {
             const nh_root root = w->root[i];
-            if (is_event(w, &root) && !happen_one(k, &root, h))
+            if (i > first && w->acts[root.event] && !is_still_reached(k, &root, w->fresh))
+                nh_crossings_of(k->kept, root.event)[OF_SIDE] = -root.direction;
+            else if (is_event(w, &root) && !happen_one(k, &root, h))
                 return false;
         }
     }
@@ -248,6 +300,8 @@ static bool happen(walk *k, int first, const double *from, const double *to)
     double *node = nh_crossings_node(w, k->kept, 0);
     memcpy(node, w->fresh, w->node_size * sizeof *node);
     nh_crossings_slope(w, node); /* the velocities have changed */
+    if (k->kept[KEPT_ENDED] == 0)
+        reconsider_sides(k, node);
     k->kept[KEPT_NODES] = 1;
     k->kept[KEPT_SEEN] = -INFINITY;
     return true;

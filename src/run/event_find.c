@@ -7,6 +7,7 @@
  * piece was divided. Every change of sign that shows up, and every extremum that comes near zero,
  * is then computed with steps of the method itself from the first node: so it is as accurate as the
  * states of the run, and Newton's method finds it to round-off. */
+#include "base/decimal.h"
 #include "run/events.h"
 
 #include <float.h>
@@ -144,11 +145,20 @@ static double height(point p, bool of_rate)
  * found. */
 static const double on_side = DBL_MIN;
 
+/* Where g changes its sign: the best point found, where the search ended, and how large g is on
+ * both sides, there and where the search began. */
+typedef struct sign_change {
+    point best;
+    double x, beside, before;
+} sign_change;
+
 /* A zero between two points of different signs: regula falsi in the variant of Anderson and
  * Bjoerck, with bisection where that is slow. Ends when no number lies in between, or within
  * `tolerance`. */
-static point bracketed(search *s, sampler *sample, bool of_rate, point a, point b, double tolerance)
+static sign_change enclosed(search *s, sampler *sample, bool of_rate, point a, point b,
+                            double tolerance)
 {
+    const double before = fmax(fabs(height(a, of_rate)), fabs(height(b, of_rate)));
     double fa = height(a, of_rate), fb = height(b, of_rate), width = fabs(b.x - a.x);
     point best = fabs(fa) < fabs(fb) && fabs(fa) > on_side ? a : b;
     for (int i = 0; i < BISECTIONS_MAX && !s->failed; i++) {
@@ -164,8 +174,10 @@ static point bracketed(search *s, sampler *sample, bool of_rate, point a, point 
         const double fc = height(c, of_rate);
         if (fabs(fc) <= fabs(height(best, of_rate)))
             best = c;
-        if (fc == 0 || isnan(fc))
+        if (fc == 0)
             break;
+        if (isnan(fc)) /* 0/0: not a value, but the place where g changes */
+            return (sign_change){best, c.x, INFINITY, before};
         if (sign_of(fc) != sign_of(fb)) {
             a = b;
             fa = fb;
@@ -176,12 +188,22 @@ static point bracketed(search *s, sampler *sample, bool of_rate, point a, point 
         b = c;
         fb = fc;
     }
-    return best;
+    const double beside = fmax(fabs(height(a, of_rate)), fabs(height(b, of_rate)));
+    return (sign_change){best, a.x + (b.x - a.x) / 2, height(best, of_rate) == 0 ? 0 : beside,
+                         before};
 }
 
+static point bracketed(search *s, sampler *sample, bool of_rate, point a, point b, double tolerance)
+{
+    return enclosed(s, sample, of_rate, a, b, tolerance).best;
+}
+
+/* A function that is continuous becomes small where it changes its sign. */
+static const double vanished = 1e-2;
+
 /* Newton's method on the exact solution, starting from the zero of the interpolated one; false if
- * it does not converge. */
-static bool polished(search *s, double x, point *out)
+ * it does not converge to values that are small compared with `size`. */
+static bool polished(search *s, double x, double size, point *out)
 {
     const double t = fabs(s->from[NODE_T]), least = DBL_EPSILON * fmax(t / s->h, fabs(x));
     point best = exact(s, x);
@@ -189,7 +211,7 @@ static bool polished(search *s, double x, point *out)
         const double move = -best.g / best.rate;
         if (best.g == 0 || fabs(move) <= least) {
             *out = best;
-            return true;
+            return fabs(best.g) <= vanished * size;
         }
         const double next = best.x + move;
         if (!(fabs(move) < 0.1) || next < 0 || next > 1)
@@ -197,14 +219,14 @@ static bool polished(search *s, double x, point *out)
         const point p = exact(s, next);
         if (!(fabs(p.g) < fabs(best.g))) { /* no improvement: it is round-off, or g is not smooth */
             *out = best;
-            return fabs(move) < 1e-9;
+            return fabs(move) < 1e-9 && fabs(best.g) <= vanished * size;
         }
         best = p;
     }
     return false;
 }
 
-static void add_root(search *s, double x)
+static void add_change(search *s, double x, bool zero)
 {
     nh_crossings *w = s->w;
     s->side = -s->side;
@@ -217,7 +239,47 @@ static void add_root(search *s, double x)
         w->root_room = more ? room : w->root_room;
     }
     if (!w->no_memory)
-        w->root[w->roots++] = (nh_root){x, s->event, (int)s->side};
+        w->root[w->roots++] = (nh_root){x, s->event, (int)s->side, zero};
+}
+
+static void add_root(search *s, double x)
+{
+    add_change(s, x, true);
+}
+
+/* Whether g grows towards a place on both sides of it. */
+static bool is_pole(search *s, double x)
+{
+    static const double far = 1e-5, nearer = 16;
+    const double there = fabs(exact(s, x - far).g) + fabs(exact(s, x + far).g);
+    const double here = fabs(exact(s, x - far / nearer).g) + fabs(exact(s, x + far / nearer).g);
+    return here > 1.5 * there;
+}
+
+/* g changes its sign between two points of the exact solution, perhaps without a zero. */
+static void add_between(search *s, point a, point b)
+{
+    const sign_change c = enclosed(s, exact, false, a, b, 0);
+    const bool jumps = c.beside > vanished * c.before, infinite = jumps && is_pole(s, c.x);
+    const bool wraps = s->w->wraps[s->event];
+    const char *name = nh_crossings_name(s->w, s->event);
+    const double x = jumps ? c.x : c.best.x, t = s->from[NODE_T] + x * s->h;
+    add_change(s, x, !infinite && !(jumps && wraps));
+    if (infinite)
+        nh_remarks_add(&s->run->remarks, "pole",
+                       "event '%s' changes sign through infinity at t = %.12g: it is not counted "
+                       "there, nor elsewhere where that happens",
+                       name, t);
+    else if (jumps && wraps)
+        nh_remarks_add(&s->run->remarks, "wrap",
+                       "event '%s' jumps at t = %.12g, where an angle begins anew: it is not "
+                       "counted there, nor elsewhere where that happens",
+                       name, t);
+    else if (jumps && s->event >= s->w->model_events)
+        nh_remarks_add(&s->run->remarks, "jump",
+                       "event '%s' changes sign by a jump at t = %.12g: it is counted, there and "
+                       "elsewhere where that happens",
+                       name, t);
 }
 
 /* The interpolated g changes sign between two points. The exact solution decides: if its zero is
@@ -226,7 +288,8 @@ static void cross(search *s, point a, point b)
 {
     const point guess = s->w->exactly ? a : bracketed(s, about, false, a, b, 1e-10 * (b.x - a.x));
     point found;
-    if (!s->w->exactly && polished(s, guess.x, &found)) {
+    const double size = fmax(fabs(a.g), fabs(b.g));
+    if (!s->w->exactly && polished(s, guess.x, size, &found)) {
         add_root(s, found.x);
         return;
     }
@@ -237,17 +300,20 @@ static void cross(search *s, point a, point b)
         a.g = s->side * on_side;
     if (s->failed || sign_of(a.g) == sign_of(b.g))
         return;
-    add_root(s, bracketed(s, exact, false, a, b, 0).x);
+    add_between(s, a, b);
 }
 
 /* ---- pieces ---- */
 
 static void remark_touch(search *s, point p)
 {
-    nh_remarks_add(&s->run->remarks, "touch",
-                   "event '%s' reaches zero at t = %.12g without changing sign (%.2g): it is not "
-                   "counted there",
-                   nh_crossings_name(s->w, s->event), s->from[NODE_T] + p.x * s->h, p.g);
+    char where[160];
+    nh_print(where, sizeof where, "'%.80s' (t = %.12g)", nh_crossings_name(s->w, s->event),
+             s->from[NODE_T] + p.x * s->h);
+    if (!nh_remarks_add(&s->run->remarks, "touch",
+                        "events are not counted where they reach zero without changing sign: %s",
+                        where))
+        nh_remarks_extend(&s->run->remarks, "touch", where);
 }
 
 /* g is monotone on both sides of an extremum. */
@@ -409,13 +475,42 @@ static bool is_clear(search *s, point a, point b)
     return low > clear * (high - low) && low > believable * error_within(s, a, b);
 }
 
-/* The side of the first node, if it is not known yet: a start on zero belongs to the side to which
- * it moves. */
-static double first_side(search *s, point a)
+/* The side of the first node, if it is not known yet: a state on zero belongs to the side to which
+ * it moves, as the first derivative tells that is not zero. */
+static double first_side(search *s, point a, bool *on_zero)
 {
-    if (fabs(a.g) > touching * fabs(a.rate))
+    *on_zero =
+        fabs(a.g) <= touching * fabs(a.rate) || nh_crossings_on_zero(s->w, s->event, s->from, a.g);
+    if (!*on_zero)
         return sign_of(a.g);
-    return a.rate != 0 ? sign_of(a.rate) : sign_of(about(s, 1e-3).g);
+    if (a.rate != 0)
+        return sign_of(a.rate);
+    const point soon = about(s, 1e-3);
+    return nh_crossings_on_zero(s->w, s->event, s->w->at, soon.g) ? 0 : sign_of(soon.g);
+}
+
+/* A state on zero that moves on in the direction in which an event acts has reached it: a body at a
+ * wall that is thrown against it. */
+static void decide_side(search *s, double *of, point a)
+{
+    nh_crossings *w = s->w;
+    bool on_zero;
+    const double side = first_side(s, a, &on_zero);
+    const int direction = nh_crossings_direction(w, s->event);
+    of[OF_SIDE] = side;
+    if (on_zero && w->acts[s->event] && side != 0 && side == direction) {
+        of[OF_SIDE] = s->side = -side;
+        add_root(s, 0);
+    }
+}
+
+/* Whether g is nothing but round-off in the whole interval: a closed contact at rest. */
+static bool stays_on_zero(search *s, point a, point b)
+{
+    nh_crossings *w = s->w;
+    return nh_crossings_on_zero(w, s->event, s->from, a.g) &&
+           nh_crossings_on_zero(w, s->event, s->to, b.g) &&
+           nh_crossings_on_zero(w, s->event, w->at, about(s, divided).g);
 }
 
 static void look_at_event(search *s, double *of)
@@ -423,28 +518,34 @@ static void look_at_event(search *s, double *of)
     nh_crossings *w = s->w;
     const int e = s->event;
     point a = point_at(s, 0, s->from, w->value[0]), b = point_at(s, 1, s->to, w->value[1]);
+    const int before = w->roots;
+    if (of[OF_SIDE] != 0 && fabs(a.rate) <= 1e-6 * fabs(b.g) && sign_of(b.g) == of[OF_SIDE] &&
+        of[OF_LAST] != s->from[NODE_T] && nh_crossings_on_zero(w, e, s->from, a.g) &&
+        !nh_crossings_on_zero(w, e, s->to, b.g))
+        remark_touch(s, a); /* at the node itself */
     if (of[OF_SIDE] == 0)
-        of[OF_SIDE] = first_side(s, a);
+        decide_side(s, of, a);
+    if (w->roots > before) /* an event that acts: the motion goes on from there */
+        return;
     s->side = of[OF_SIDE];
     s->last = 0;
-    if (s->side == 0 || is_clear(s, a, b))
+    if (s->side == 0 || is_clear(s, a, b) || stays_on_zero(s, a, b))
         return;
     if (sign_of(a.g) != s->side) /* it passed through, or was thrown back, at this node */
         a.g = s->side * on_side;
     s->pieces = 0;
-    const int before = w->roots;
     divide(s, a, b, 32 * error_within(s, a, b));
     if (s->pieces > PIECES_MAX)
         nh_remarks_add(&s->run->remarks, "unresolved",
                        "event '%s' changes so much between t = %.10g and %.10g that some of its "
                        "zeros may be missing; try a smaller step or tolerance",
                        nh_crossings_name(w, e), s->from[NODE_T], s->to[NODE_T]);
-    if (s->failed || b.g == 0 || sign_of(b.g) == s->side)
+    if (s->failed || sign_of(b.g) != -s->side) /* 0 and 0/0: the next interval decides */
         return;
     const double last = w->roots > before ? w->root[w->roots - 1].x : 0; /* a root is missing */
     a = exact(s, last);
     a.g = s->side * on_side;
-    add_root(s, bracketed(s, exact, false, a, b, 0).x);
+    add_between(s, a, b);
 }
 
 static int by_place(const void *a, const void *b)

@@ -2,6 +2,7 @@
  * computed by steps of the method, and the values of the events there. */
 #include "run/events.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -107,6 +108,21 @@ static void values_of_model(nh_crossings *w, const double *node, double *value)
     }
     w->engine.call[NH_FN_EVENTS](w->engine.self, NH_FN_EVENTS, node[NODE_T],
                                  w->angles > 0 ? w->q : q, q + n, q + 2 * n, value, w->inputs);
+}
+
+bool nh_crossings_on_zero(const nh_crossings *w, int event, const double *node, double value)
+{
+    if (value == 0 || event >= w->model_events)
+        return value == 0;
+    nh_system *own = (nh_system *)w->system; /* other threads may be adding to the graph */
+    const double *q = node + NODE_Q;
+    double again, spread = 0;
+    pthread_mutex_lock(&own->lock);
+    const bool known =
+        nh_evaluate_spread(own->mechanics->g, &w->problem->event[event].value, 1, node[NODE_T], q,
+                           q + w->n, w->inputs, 4 * DBL_EPSILON, &again, &spread);
+    pthread_mutex_unlock(&own->lock);
+    return known && fabs(value) <= spread;
 }
 
 void nh_crossings_values(nh_crossings *w, const double *node, double *value)

@@ -130,6 +130,24 @@ static void choose_option(nh_crossings *w, const nh_run *run)
     w->own = nh_choice_adapts(&run->choice) && method->keeps_nodes;
 }
 
+/* Whether an event contains an angle between two directions, which jumps by a revolution. */
+static bool has_atan2(const nh_graph *g, nh_expr e, bool *failed)
+{
+    nh_expr *node;
+    size_t count;
+    bool found = false;
+    if (!nh_reach(g, &e, 1, &node, &count)) {
+        *failed = true;
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const nh_node n = nh_look(g, node[i]);
+        found |= n.kind == NH_CALL2 && n.which == NH_ATAN2;
+    }
+    free(node);
+    return found;
+}
+
 static nh_status choose_events(nh_crossings *w, const nh_run *run, const nh_run_options *options,
                                nh_report *report)
 {
@@ -138,8 +156,10 @@ static nh_status choose_events(nh_crossings *w, const nh_run *run, const nh_run_
     w->looked_for = calloc(room, sizeof *w->looked_for);
     w->ends = calloc(room, sizeof *w->ends);
     w->acts = calloc(room, sizeof *w->acts);
-    if (!w->looked_for || !w->ends || !w->acts)
+    w->wraps = calloc(room, sizeof *w->wraps);
+    if (!w->looked_for || !w->ends || !w->acts || !w->wraps)
         return nh_fail_memory(report);
+    bool failed = false;
     nh_status status = mark(w, options->until, w->ends, report);
     if (status == NH_OK && options->watch)
         status = mark(w, options->watch, w->looked_for, report);
@@ -148,10 +168,12 @@ static nh_status choose_events(nh_crossings *w, const nh_run *run, const nh_run_
     for (int i = 0; i < w->model_events; i++) {
         w->acts[i] = nh_system_event_acts(system, i);
         w->looked_for[i] |= w->acts[i] || w->ends[i] || options->watch_all;
-        if (w->looked_for[i] && nh_depends(system->mechanics->g, w->problem->event[i].value, NH_V))
+        const nh_expr value = w->problem->event[i].value;
+        if (w->looked_for[i] && nh_depends(system->mechanics->g, value, NH_V))
             w->needs_slope = true;
+        w->wraps[i] = has_atan2(system->mechanics->g, value, &failed);
     }
-    return status;
+    return failed ? nh_fail_memory(report) : status;
 }
 
 /* Whether there is anything to look for. */
@@ -253,6 +275,7 @@ void nh_crossings_free(nh_crossings *w)
     free(w->looked_for);
     free(w->ends);
     free(w->acts);
+    free(w->wraps);
     free(w->root);
     free(w->function);
     nh_engine_free(&w->engine);
@@ -265,6 +288,7 @@ void nh_crossings_start(nh_run *run, int member)
 {
     nh_crossings *w = run->crossings;
     memset(nh_crossings_kept(w, member), 0, w->kept_size * sizeof *w->kept);
+    nh_crossings_kept(w, member)[KEPT_SEEN] = -INFINITY;
     w->told[2 * member] = 0;
     w->told[2 * member + 1] = -1;
 }

@@ -43,6 +43,8 @@ enum {
 typedef struct nh_root { /* a change of sign */
     double x;            /* where in the interval, 0 to 1 */
     int event, direction;
+    bool
+        zero; /* no event otherwise: g passes through infinity, or an angle jumps by a revolution */
 } nh_root;
 
 enum { NH_EVENT_STEPS = 64, NH_EVENT_NODES = 64 };
@@ -56,6 +58,7 @@ struct nh_crossings {
     size_t node_size, kept_size;
     const nh_problem *problem; /* NULL: the system has no model */
     bool *looked_for, *ends, *acts;
+    bool *wraps;                   /* jumps of an angle (atan2) are not events */
     bool needs_slope;              /* a rate depends on the acceleration */
     bool own;                      /* the method chooses its own steps, which are the nodes */
     bool exactly;                  /* states between nodes are computed, not interpolated */
@@ -144,6 +147,8 @@ void nh_node_of_block(const nh_crossings *w, const double *block, double t, doub
 void nh_block_of_node(const nh_run *run, const double *node, double *block);
 /* Values of all events and their rates at a node. */
 void nh_crossings_values(nh_crossings *w, const double *node, double *value);
+/* Whether the value of an event at a node is zero, up to rounding errors of the state. */
+bool nh_crossings_on_zero(const nh_crossings *w, int event, const double *node, double value);
 /* The rate of an event that is a function, from two nearby states; h is the length of the
  * interval. */
 double nh_crossings_rate(nh_crossings *w, const double *node, int event, double h);

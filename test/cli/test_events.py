@@ -122,8 +122,60 @@ def touching_is_remarked(program, folder):
     for method in ("dop853", "gauss --step 0.1"):
         found = program.json("run", path, "--time", 5, "--method", *method.split())
         same(found["events"], [], method)
-        check(any("'touch' reaches zero at t = 1.234 " in text for text in found["remarks"]), found["remarks"])
+        check(any("'touch' (t = 1.234)" in text for text in found["remarks"]), found["remarks"])
         check(not any("above" in text for text in found["remarks"]), found["remarks"])
+
+
+def every_touch_is_remarked(program, folder):
+    path = write(folder, "touches.nh", free("event touch: (x - 1)^2*(x - 3)^2\n"))
+    text = " ".join(program.json("run", path, "--time", 5, "--method", "gauss", "--step", 0.1)["remarks"])
+    check("'touch' (t = 1), 'touch' (t = 3)" in text, text)
+
+
+def poles_and_jumps_are_no_zeros(program, folder):
+    """A change of sign through infinity and the revolution of an angle are not counted; a choice that jumps is."""
+    cases = {"tan(x) - 0.5": [math.atan(0.5), math.atan(0.5) + math.pi], "1/(x - 2)": [], "1/(x - 2)^3 + 1": [1],
+             "1/tan(x)": [math.pi / 2, 1.5 * math.pi], "log(abs(x - 2))": [1, 3], "(x - 2)/abs(x - 2)^1.5": [],
+             "atan2(sin(x), cos(x)) - 0.5": [0.5], "5 - 3*atan2(sin(x), cos(x))": [5 / 3], "if(x > 2, 1, -1)": [2],
+             "sign(x - 2)*3": [2], "tan(x/2)": [], "atan2(sin(2*x), -1)": []}
+    for expression, zeros in cases.items():
+        path = write(folder, "pole.nh", free(f"event e: {expression}\n"))
+        for method in ("dop853", "dop853 --step 0.1", "gauss --step 0.13", "rk4 --step 0.05"):
+            found = program.json("run", path, "--time", 6, "--method", *method.split())
+            near(times(found, "e"), zeros, 1e-9, f"{expression}, {method}")
+            said = " ".join(found["remarks"])
+            same("infinity" in said, "tan(" in expression or "/" in expression, f"{expression}, {method}: {said}")
+            same("begins anew" in said, "atan2" in expression, f"{expression}, {method}: {said}")
+
+
+def closed_contacts(program, folder):
+    """Bodies that touch and are pushed together, or thrown against a wall that they slide along, collide at once; bodies in
+    contact that are not pushed together do not."""
+    balls = lambda n: ("model balls\nparameter gap = 0\n" + "".join(f"coordinate x{i}\n" for i in range(n)) + "lagrangian "
+                       + " + ".join(f"x{i}'^2/2" for i in range(n)) + "\n"
+                       + "".join(f"event e{i}: x{i + 1} - x{i} - 0.3 falling\nwhen e{i}: x{i}' = x{i + 1}', x{i + 1}' = x{i}'\n"
+                                 for i in range(n - 1)))
+    row = lambda n: ", ".join(f"x{i} = {0.3 * i!r}" for i in range(1, n))
+    wall = ("model wall\ncoordinate x, y\nlagrangian (x'^2 + y'^2)/2\nstart y' = 1\nevent kick: y - 1.03\nevent wall: x falling\n"
+            "when kick: x' = -1\nwhen wall: x' = -x'\n")
+    rest = "model rest\ncoordinate x\nlagrangian x'^2/2 - x\nevent floor: x falling\nwhen floor: x' = -x'/2\n"
+    cases = [(balls(3) + f"start {row(3)}, x0 = -1, x0' = 3\n", {"e0": 1, "e1": 1}, [0, 0, 3]),
+             (balls(5) + f"start {row(5)}, x0 = -1, x0' = 3\n", {"e0": 1, "e1": 1, "e2": 1, "e3": 1}, [0, 0, 0, 0, 3]),
+             (balls(3) + f"start {row(3)}, x0 = -1, x0' = 1, x2 = 1.3 + 0.3, x2' = -1\n".replace("x2 = 0.6, ", ""),
+              {"e0": 2, "e1": 1}, [-1, 0, 1]),
+             (balls(3) + f"start {row(3)}, x0' = -1, x2' = 1\n", {"e0": 0, "e1": 0}, [-1, 0, 1]),
+             (wall, {"kick": 1, "wall": 1}, [1, 1]), (wall.replace("-1\nwhen", "1\nwhen"), {"kick": 1, "wall": 0}, [1, 1]),
+             (wall + "start x' = -1\n", {"kick": 1, "wall": 2}, [1, 1])]
+    for text, counts, v in cases:
+        for method in ("dop853", "dop853 --step 0.1", "gauss --step 0.13", "dla01 --step 0.07"):
+            found = program.json("run", write(folder, "closed.nh", text), "--time", 3, "--method", *method.split())
+            same(found["event_counts"], counts, f"{text}{method}")
+            near(found["v"], v, 1e-12, method)
+            same([text for text in found["remarks"] if "event" in text], [], method)
+    for method in ("dop853", "gauss --step 0.1"):
+        done = program("run", write(folder, "rest.nh", rest), "--time", 1, "--method", *method.split())
+        same(done.returncode, 1, "a ball at rest on the floor")
+        check("t = 0: the events 'floor' accumulate there" in done.stderr, done.stderr)
 
 
 def a_start_on_zero_is_not_told(program, folder):
