@@ -45,7 +45,7 @@ bool nh_health_beside(nh_run *run, int member, const double *q, const double *v,
         memcpy(h->block, q, n * sizeof *q);
         memcpy(h->block + n, v, n * sizeof *v);
         nh_run_place_inputs(run, h->block, h->u);
-        if (nh_run_advance_beside(run, careful, h->block, t, step, steps))
+        if (nh_leg_beside(run, careful, NULL, h->block, t, step, steps))
             return true;
     }
     return false;

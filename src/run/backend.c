@@ -15,9 +15,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "code/emit.h"
 #include "method/embedded.h"
-#include "run/run.h"
+#include "run/attach.h"
 
 /* The tape's time is looked at first after FIRST_LOOK_SECONDS and then whenever it has doubled. A
  * look into the cache pays if at least CACHE_PAYS_SECONDS remain, and CACHE_SECONDS_A_LINE more for
@@ -251,24 +252,10 @@ static void await(nh_run *run)
         end_compilation(run);
 }
 
-/* Begins with a step, so that slow ones are few, and grows. */
-int64_t nh_trial_chunk(nh_run *run)
+/* Times what the loop does, and may continue with the other backend. */
+static void note(nh_run *run, int64_t steps, double seconds)
 {
     nh_trial *t = &run->trial;
-    if (!t->open)
-        return CHUNK_MAX;
-    if (t->chunk == 0) {
-        t->chunk = 1;
-        mark_look(t);
-    }
-    return t->chunk;
-}
-
-void nh_trial_note(nh_run *run, int64_t steps, double seconds)
-{
-    nh_trial *t = &run->trial;
-    if (!t->open)
-        return;
     t->steps += steps;
     t->seconds += seconds;
     if (seconds < CHUNK_SECONDS / 2 && t->chunk < CHUNK_MAX)
@@ -287,3 +274,45 @@ void nh_trial_note(nh_run *run, int64_t steps, double seconds)
     if (t->compilation)
         await(run);
 }
+
+/* ---- in the loop ---- */
+
+/* Begins with a step, so that slow ones are few, and grows. Reading the clock costs more than a
+ * step. */
+static int64_t next(nh_run *run, const nh_clock *clock)
+{
+    nh_trial *t = &run->trial;
+    (void)clock;
+    if (!t->open)
+        return run->steps + CHUNK_MAX;
+    if (t->chunk == 0) {
+        t->chunk = 1;
+        mark_look(t);
+    }
+    t->begun = nh_clock_seconds();
+    return run->steps + t->chunk;
+}
+
+static nh_status act(nh_run *run, const nh_stop *stop, nh_report *report)
+{
+    (void)report;
+    if (!run->trial.open || run->steps == stop->from) /* within a step */
+        return NH_OK;
+    const double now = nh_clock_seconds();
+    note(run, run->steps - stop->from, now - run->trial.begun);
+    run->seconds -= nh_clock_seconds() - now; /* the compiler's time is not that of the steps */
+    return NH_OK;
+}
+
+static int64_t quiet(const nh_run *run)
+{
+    return run->trial.open ? 0 : INT64_MAX;
+}
+
+static void free_trial(nh_run *run)
+{
+    nh_compile_abandon(run->trial.compilation);
+}
+
+const nh_attachment nh_attachment_trial = {
+    .free = free_trial, .next = next, .act = act, .quiet = quiet};

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/health.h"
 #include "system/start.h"
 
 /* Two events of one kind follow closely if the time between them is less than this fraction of a
@@ -21,6 +20,7 @@ typedef struct walk { /* a member between two steps of the run */
     nh_run *run;
     nh_crossings *w;
     group *g;
+    const nh_leg *leg; /* what the loop asks for */
     int member;
     double *kept;
     int64_t index; /* steps of the run completed so far */
@@ -37,12 +37,7 @@ static bool fails(walk *k, int status, int event, double t)
 /* Where the method's memory counts its own steps; NULL: the method takes the steps of the run. */
 static double *counts_of(const walk *k)
 {
-    const nh_run *run = k->run;
-    const nh_shape *s = &run->system->shape;
-    const size_t memory = 4 * (size_t)s->n + (size_t)s->angles;
-    return nh_choice_adapts(&run->choice)
-               ? k->g->block + memory + run->choice.method->counts(s, run->choice.option)
-               : NULL;
+    return nh_choice_adapts(&k->run->choice) ? k->g->block + nh_run_counts_row(k->run) : NULL;
 }
 
 /* Copies the state of a node into the block. The counts of own steps are kept. */
@@ -61,19 +56,10 @@ static void put_state(walk *k, const double *node)
     }
 }
 
-/* Starts the method from the state of the block. */
-static bool start_at(walk *k, double t)
+/* Starts the method from the state of the block, for steps of this clock. */
+static bool start_at(walk *k, const nh_clock *clock, double t)
 {
-    double *count = counts_of(k), taken = count ? count[0] : 0, given_up = count ? count[1] : 0;
-    engine *e = nh_run_fast_engine(k->run);
-    nh_kernel_io io = nh_run_io(k->run, e, k->g->block, 1, 0);
-    io.time = t;
-    k->g->started = e->kernel->start(&io) == NH_KERNEL_OK;
-    if (count) {
-        count[0] = taken;
-        count[1] = given_up;
-    }
-    return k->g->started || fails(k, NH_FAILED_NOT_FINITE, 0, t);
+    return nh_leg_start_again(k->run, k->g, clock, t) || fails(k, NH_FAILED_NOT_FINITE, 0, t);
 }
 
 /* ---- acting on events ---- */
@@ -167,7 +153,7 @@ static bool is_pressed(walk *k, const nh_root *root, const double *node)
     nh_crossings *w = k->w;
     if (w->value[2][w->events + root->event] != 0)
         return false;
-    const double dt = 1e-3 * k->run->step, *q = node + NODE_Q, *v = q + w->n;
+    const double dt = 1e-3 * k->leg->clock.step, *q = node + NODE_Q, *v = q + w->n;
     double *later = w->at + NODE_Q;
     memcpy(w->at, node, w->node_size * sizeof *w->at);
     nh_crossings_slope(w, w->at);
@@ -310,7 +296,7 @@ static bool happen(walk *k, int first, const double *from, const double *to)
 /* From now on, conserved quantities are compared with the state after the event. */
 static void watch_anew(walk *k)
 {
-    nh_health_restart(k->run, k->member, k->index);
+    nh_run_restart(k->run, k->member, k->index);
     k->changed = false;
 }
 
@@ -326,14 +312,14 @@ static bool look_through(walk *k, double *from, double *to, double until, int *e
 
 static double grid(const walk *k, int64_t index)
 {
-    return k->run->time + (double)index * k->run->step;
+    return nh_clock_at(&k->leg->clock, index);
 }
 
 /* ---- rows for nh_run_trace ---- */
 
 static void hand_row(const walk *k, int64_t index, const double *row, const double *wrapped)
 {
-    const nh_trace *trace = &k->w->wanted;
+    const nh_trace *trace = &k->leg->rows;
     const size_t n = (size_t)k->w->n;
     const int64_t since = index - trace->from;
     if (!trace->row || since <= 0 || since % trace->every != 0)
@@ -385,6 +371,14 @@ static void go_to_next(walk *k)
     k->kept[KEPT_SEEN] = -INFINITY;
 }
 
+/* The leg from time t to the end of the current step, if that is long enough. */
+static bool rest_of_step(const walk *k, double t, nh_leg *leg)
+{
+    const double length = grid(k, k->index + 1) - t;
+    *leg = (nh_leg){{t - (double)k->index * length, length}, k->index, k->index + 1, {0}};
+    return length > 8 * DBL_EPSILON * fmax(fabs(t), k->leg->clock.step);
+}
+
 /* A step of another length, from the state after an event to the next step of the run; there may be
  * more events in it. */
 static bool finish_step(walk *k)
@@ -392,21 +386,17 @@ static bool finish_step(walk *k)
     nh_run *run = k->run;
     nh_crossings *w = k->w;
     double *from = nh_crossings_node(w, k->kept, 0), *to = nh_crossings_node(w, k->kept, 1);
-    const double step = run->step, time = run->time, end = grid(k, k->index + 1);
+    const double end = grid(k, k->index + 1);
+    nh_leg rest;
     int event = 0;
     bool done = true;
     while (done && event >= 0 && k->kept[KEPT_ENDED] == 0) {
-        const double t = from[NODE_T], length = end - t;
         event = -1;
-        if (!(length > 8 * DBL_EPSILON * fmax(fabs(t), step)))
+        if (!rest_of_step(k, from[NODE_T], &rest))
             break;
-        run->step = length;
-        run->time = t - (double)k->index * length;
-        done = start_at(k, t);
+        done = start_at(k, &rest.clock, from[NODE_T]);
         memcpy(k->g->saved, k->g->block, run->state_size * sizeof(double));
-        done = done && nh_group_advance(run, k->g, k->index, k->index, k->index + 1, k->f);
-        run->step = step;
-        run->time = time;
+        done = done && nh_leg_take(run, &k->g, 1, &rest, k->f);
         k->g->started = false;
         if (!done)
             break;
@@ -431,16 +421,15 @@ static bool advance_given(walk *k, int64_t to)
     nh_crossings *w = k->w;
     const size_t n = (size_t)w->n;
     double *from = nh_crossings_node(w, k->kept, 0), *next = nh_crossings_node(w, k->kept, 1);
-    if (!k->g->started && !start_at(k, grid(k, k->index)))
+    const nh_leg leg = {k->leg->clock, k->index, to, {w->rows, w->wrapped, k->index, 1}};
+    if (!k->g->started && !start_at(k, &leg.clock, grid(k, k->index)))
         return false;
     nh_node_of_block(w, k->g->block, grid(k, k->index), from);
     if (w->needs_slope)
         nh_crossings_slope(w, from);
     nh_crossings_values(w, from, w->value[0]);
     memcpy(k->g->saved, k->g->block, run->state_size * sizeof(double));
-    run->trace = (nh_trace){w->rows, w->wrapped, k->index, 1};
-    const bool done = nh_group_advance(run, k->g, k->index, k->index, to, k->f);
-    run->trace = (nh_trace){0};
+    const bool done = nh_leg_take(run, &k->g, 1, &leg, k->f);
     int event = -1;
     for (int64_t j = 0; done && k->index < to && event < 0; j++) {
         const double *row = w->rows + (size_t)j * (1 + 2 * n),
@@ -500,27 +489,19 @@ static bool look_at_nodes(walk *k, int64_t nodes, double until, int *event)
     return true;
 }
 
-/* Takes steps of the current length, until an event acts (*happened) or there are no more steps. */
-static bool follow_nodes(walk *k, int64_t index, int64_t to, bool *happened)
+/* Takes the own steps of a leg, until an event acts (*happened) or there are no more steps. */
+static bool follow_nodes(walk *k, const nh_leg *leg, bool *happened)
 {
-    nh_run *run = k->run;
     nh_crossings *w = k->w;
-    engine *e = nh_run_fast_engine(run);
-    int status = NH_KERNEL_FULL, event = -1;
-    while (status == NH_KERNEL_FULL && event < 0) {
-        nh_kernel_io io = nh_run_io(run, e, k->g->block, 1, index);
-        io.node = w->node;
-        io.nodes_max = NH_EVENT_NODES;
-        status = e->kernel->advance(&io, 1, to - index);
-        index = io.index;
-        if (status != NH_KERNEL_OK && status != NH_KERNEL_FULL) {
-            *k->f = (nh_failure){status, index, k->member, io.iterations, io.residual};
+    nh_own_steps own = {.node = w->node, .most = NH_EVENT_NODES, .full = true};
+    int64_t index = leg->from;
+    int event = -1;
+    while (own.full && event < 0) {
+        if (!nh_leg_follow(k->run, k->g, leg, &index, &own, k->f))
             return false;
-        }
-        const double end = run->time + (double)to * run->step;
-        const double until =
-            status == NH_KERNEL_OK ? end : w->node[(io.nodes - 1) * (int64_t)w->node_size];
-        if (!look_at_nodes(k, io.nodes, until, &event))
+        const double end = nh_clock_at(&leg->clock, leg->to);
+        const double until = own.full ? w->node[(own.count - 1) * (int64_t)w->node_size] : end;
+        if (!look_at_nodes(k, own.count, until, &event))
             return false;
     }
     *happened = event >= 0;
@@ -530,29 +511,18 @@ static bool follow_nodes(walk *k, int64_t index, int64_t to, bool *happened)
 /* From the state after an event to the next step of the run. */
 static bool follow_to_step(walk *k, bool *happened)
 {
-    nh_run *run = k->run;
-    const double t = nh_crossings_node(k->w, k->kept, 0)[NODE_T], step = run->step,
-                 time = run->time;
-    const double length = grid(k, k->index + 1) - t;
+    const double t = nh_crossings_node(k->w, k->kept, 0)[NODE_T];
+    nh_leg rest;
     *happened = false;
-    if (!(length > 8 * DBL_EPSILON * fmax(fabs(t), step)))
-        return true;
-    const nh_trace wanted = run->trace;
-    run->trace = (nh_trace){0};
-    run->step = length;
-    run->time = t - (double)k->index * length;
-    const bool done = start_at(k, t) && follow_nodes(k, k->index, k->index + 1, happened);
-    run->step = step;
-    run->time = time;
-    run->trace = wanted;
-    return done;
+    return !rest_of_step(k, t, &rest) ||
+           (start_at(k, &rest.clock, t) && follow_nodes(k, &rest, happened));
 }
 
 /* Finds the step of the run with the last event; one at the end of a step belongs to that step. */
 static void find_step(walk *k, int64_t to)
 {
     const double t = nh_crossings_node(k->w, k->kept, 0)[NODE_T];
-    const double steps = (t - k->run->time) / k->run->step;
+    const double steps = (t - k->leg->clock.time) / k->leg->clock.step;
     int64_t index = steps < (double)to ? (int64_t)fmax(steps, (double)k->index) : to - 1;
     while (index > k->index && grid(k, index) >= t)
         index--;
@@ -583,19 +553,16 @@ static bool begin_nodes(walk *k)
     k->kept[KEPT_NODES] = 1;
     k->kept[KEPT_SEEN] = -INFINITY;
     k->kept[KEPT_STARTS] = 0;
-    return k->g->started || start_at(k, t);
+    return k->g->started || start_at(k, &k->leg->clock, t);
 }
 
 static bool advance_own(walk *k, int64_t to)
 {
-    nh_run *run = k->run;
-    nh_crossings *w = k->w;
+    const nh_leg leg = {k->leg->clock, k->index, to, k->leg->rows};
     bool happened = false;
     if ((k->kept[KEPT_STARTS] != 0 || !k->g->started) && !begin_nodes(k))
         return false;
-    run->trace = w->wanted;
-    bool done = follow_nodes(k, k->index, to, &happened);
-    run->trace = (nh_trace){0};
+    bool done = follow_nodes(k, &leg, &happened);
     if (!happened)
         k->index = to;
     while (done && happened && k->kept[KEPT_ENDED] == 0) {
@@ -614,23 +581,21 @@ static bool advance_own(walk *k, int64_t to)
 
 /* ---- a group ---- */
 
-bool nh_crossings_advance(nh_run *run, group *g, int64_t from, int64_t to, nh_failure *f)
+bool nh_crossings_walk(nh_run *run, group *g, const nh_leg *leg, nh_failure *f)
 {
     nh_crossings *w = run->crossings;
     walk k = {.run = run,
               .w = w,
               .g = g,
+              .leg = leg,
               .member = g->first_member,
               .kept = nh_crossings_kept(w, g->first_member),
-              .index = from,
+              .index = leg->from,
               .f = f};
-    w->wanted = run->trace;
     w->inputs = g->block + run->state_size - (size_t)run->system->shape.inputs;
-    run->trace = (nh_trace){0};
     bool done = true;
-    while (done && k.index < to && k.kept[KEPT_ENDED] == 0 && !w->no_memory)
-        done = w->own ? advance_own(&k, to) : advance_given(&k, to);
-    run->trace = w->wanted;
+    while (done && k.index < leg->to && k.kept[KEPT_ENDED] == 0 && !w->no_memory)
+        done = w->own ? advance_own(&k, leg->to) : advance_given(&k, leg->to);
     if (k.changed) /* it ended there */
         watch_anew(&k);
     if (w->stopped) {

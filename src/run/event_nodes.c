@@ -44,13 +44,7 @@ bool nh_crossings_between(nh_run *run, const double *from, const double *to, dou
         return true;
     }
     nh_block_of_node(run, from, w->block);
-    nh_kernel_io io = nh_run_io(run, &run->careful, w->block, 1, 0);
-    io.time = from[NODE_T];
-    io.step = length;
-    io.option = w->option;
-    io.row = io.wrapped = io.node = NULL;
-    if (run->careful.kernel->start(&io) != NH_KERNEL_OK ||
-        run->careful.kernel->advance(&io, 1, 1) != NH_KERNEL_OK)
+    if (!nh_leg_beside(run, true, w->option, w->block, from[NODE_T], length, 1))
         return false;
     nh_node_of_block(w, w->block, t, w->at);
     w->at[NODE_TAKEN] = from[NODE_TAKEN] + 1;

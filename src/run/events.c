@@ -227,16 +227,14 @@ static nh_status take_functions(nh_crossings *w, const nh_run_options *options, 
     return NH_OK;
 }
 
-nh_status nh_crossings_create(nh_crossings **out, const nh_run *run, const nh_run_options *options,
-                              nh_report *report)
+static nh_status create(nh_run *run, const nh_run_options *options, nh_report *report)
 {
     const nh_system *system = run->system;
-    *out = NULL;
     if (!is_needed(system, options))
         return NH_OK;
     if (run->pace)
         return refuse_pace(run, options, report);
-    nh_crossings *w = *out =
+    nh_crossings *w = run->crossings =
         calloc(1, sizeof *w); /* after failures it is freed with the run, which owns it */
     if (!w)
         return nh_fail_memory(report);
@@ -261,8 +259,9 @@ nh_status nh_crossings_create(nh_crossings **out, const nh_run *run, const nh_ru
     return status;
 }
 
-void nh_crossings_free(nh_crossings *w)
+static void free_all(nh_run *run)
 {
+    nh_crossings *w = run->crossings;
     if (!w)
         return;
     double *array[] = {w->kept,          w->kept_before, w->rows,     w->wrapped,
@@ -284,19 +283,20 @@ void nh_crossings_free(nh_crossings *w)
 
 /* ---- what is stored ---- */
 
-void nh_crossings_start(nh_run *run, int member)
+static void start(nh_run *run, int member)
 {
     nh_crossings *w = run->crossings;
+    if (!w)
+        return;
     memset(nh_crossings_kept(w, member), 0, w->kept_size * sizeof *w->kept);
     nh_crossings_kept(w, member)[KEPT_SEEN] = -INFINITY;
     w->told[2 * member] = 0;
     w->told[2 * member + 1] = -1;
 }
 
-void nh_crossings_begin(nh_run *run, int member)
+static void note_start(nh_run *run, const group *g)
 {
-    if (run->crossings)
-        nh_crossings_kept(run->crossings, member)[KEPT_STARTS] = 1;
+    nh_crossings_kept(run->crossings, g->first_member)[KEPT_STARTS] = 1;
 }
 
 bool nh_crossings_ended(const nh_run *run, int member, double *t)
@@ -318,17 +318,22 @@ bool nh_crossings_all_ended(const nh_run *run)
     return all;
 }
 
-int64_t nh_crossings_steps(const nh_run *run)
+/* Whether all members have ended, and at which step the last of them did. */
+static bool is_over(const nh_run *run, int64_t *steps)
 {
     double most = 0;
-    for (int i = 0; i < run->groups; i++)
+    if (!nh_crossings_all_ended(run))
+        return false;
+    for (int i = 0; steps && i < run->groups; i++)
         if (!(run->group[i].retired & 1))
             most = fmax(most,
                         nh_crossings_kept(run->crossings, run->group[i].first_member)[KEPT_STEPS]);
-    return (int64_t)most;
+    if (steps)
+        *steps = (int64_t)most;
+    return true;
 }
 
-void nh_crossings_save(nh_run *run)
+static void save(nh_run *run)
 {
     nh_crossings *w = run->crossings;
     memcpy(w->kept_before, w->kept, (size_t)run->members * w->kept_size * sizeof *w->kept);
@@ -337,7 +342,7 @@ void nh_crossings_save(nh_run *run)
                run->state_size * sizeof(double));
 }
 
-void nh_crossings_restore(nh_run *run)
+static void restore(nh_run *run)
 {
     nh_crossings *w = run->crossings;
     memcpy(w->kept, w->kept_before, (size_t)run->members * w->kept_size * sizeof *w->kept);
@@ -358,10 +363,15 @@ char *nh_crossings_ends(const nh_run *run)
     return text.failed ? (nh_text_free(&text), NULL) : text.data;
 }
 
-void nh_crossings_pack(nh_pack *p, const nh_run *run)
+static size_t bytes_of(const nh_run *run)
+{
+    return run->crossings ? 8 * (size_t)run->members * run->crossings->kept_size : 0;
+}
+
+static void pack(nh_pack *p, const nh_run *run)
 {
     const nh_crossings *w = run->crossings;
-    for (size_t i = 0; i < (size_t)run->members * w->kept_size; i++)
+    for (size_t i = 0; w && i < (size_t)run->members * w->kept_size; i++)
         nh_pack_real(p, w->kept[i]);
 }
 
@@ -379,17 +389,8 @@ void nh_crossings_take(const nh_run *run, double *out)
     memcpy(out + head, nh_crossings_node(w, kept, 0), 2 * w->node_size * sizeof *out);
 }
 
-void nh_crossings_put(nh_run *run, const double *from)
-{
-    const nh_crossings *w = run->crossings;
-    double *kept = nh_crossings_kept(w, 0);
-    const size_t head = KEPT_EVENTS + OF_ALL * (size_t)w->model_events;
-    memcpy(kept, from, head * sizeof *kept);
-    memcpy(nh_crossings_node(w, kept, 0), from + head, 2 * w->node_size * sizeof *kept);
-    nh_crossings_take_up(run);
-}
-
-void nh_crossings_take_up(nh_run *run)
+/* The stored numbers came from elsewhere: the events up to there have been reported. */
+static void take_up(nh_run *run)
 {
     nh_crossings *w = run->crossings;
     for (int m = 0; m < run->members; m++) {
@@ -398,13 +399,54 @@ void nh_crossings_take_up(nh_run *run)
     }
 }
 
-void nh_crossings_unpack(nh_pack *p, nh_run *run)
+void nh_crossings_put(nh_run *run, const double *from)
+{
+    const nh_crossings *w = run->crossings;
+    double *kept = nh_crossings_kept(w, 0);
+    const size_t head = KEPT_EVENTS + OF_ALL * (size_t)w->model_events;
+    memcpy(kept, from, head * sizeof *kept);
+    memcpy(nh_crossings_node(w, kept, 0), from + head, 2 * w->node_size * sizeof *kept);
+    take_up(run);
+}
+
+static bool unpack(nh_pack *p, nh_run *run)
 {
     nh_crossings *w = run->crossings;
+    if (!w)
+        return true;
     for (size_t i = 0; i < (size_t)run->members * w->kept_size; i++)
         w->kept[i] = nh_unpack_real(p);
-    nh_crossings_take_up(run);
+    take_up(run);
+    return true;
 }
+
+static int64_t next(nh_run *run, const nh_clock *clock)
+{
+    (void)clock;
+    return run->crossings ? run->steps + NH_EVENT_STEPS : INT64_MAX;
+}
+
+/* Events are looked for in every step. */
+static int64_t quiet(const nh_run *run)
+{
+    return run->crossings ? 0 : INT64_MAX;
+}
+
+static const nh_lead *lead(const nh_run *run)
+{
+    static const nh_lead walks = {nh_crossings_walk, note_start, is_over, save, restore};
+    return run->crossings ? &walks : NULL;
+}
+
+const nh_attachment nh_attachment_events = {.create = create,
+                                            .free = free_all,
+                                            .start = start,
+                                            .next = next,
+                                            .quiet = quiet,
+                                            .lead = lead,
+                                            .bytes = bytes_of,
+                                            .pack = pack,
+                                            .unpack = unpack};
 
 /* ---- the public functions ---- */
 

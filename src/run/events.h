@@ -12,8 +12,7 @@
 #ifndef NH_RUN_EVENTS_H
 #define NH_RUN_EVENTS_H
 
-#include "base/pack.h"
-#include "run/failure.h"
+#include "run/attach.h"
 
 /* The layout of a node: t, own steps taken and attempts rejected, q, v, v', revolutions. */
 enum { NODE_T, NODE_TAKEN, NODE_GIVEN_UP, NODE_Q };
@@ -67,7 +66,6 @@ struct nh_crossings {
     double *kept, *kept_before;    /* [members][kept_size]; the latter before the current chunk */
     double *rows, *wrapped;        /* states of a chunk of steps */
     double *node;                  /* [NH_EVENT_NODES][node_size] */
-    nh_trace wanted;               /* rows that the caller wants of this chunk */
     const double *inputs;          /* of the current member */
     double *block;                 /* a state beside the run, as a block of one lane */
     double *at, *fresh;            /* nodes: one in between, and the one after an event */
@@ -89,12 +87,6 @@ struct nh_crossings {
     int (*hook)(void *user, const nh_event *event);
 };
 
-nh_status nh_crossings_create(nh_crossings **out, const nh_run *run, const nh_run_options *options,
-                              nh_report *report);
-void nh_crossings_free(nh_crossings *w);
-
-/* A member starts again. */
-void nh_crossings_start(nh_run *run, int member);
 static inline double *nh_crossings_kept(const nh_crossings *w, int member)
 {
     return w->kept + (size_t)member * w->kept_size;
@@ -109,16 +101,9 @@ static inline double *nh_crossings_node(const nh_crossings *w, double *kept, int
     return kept + KEPT_EVENTS + w->events * OF_ALL + (size_t)which * w->node_size;
 }
 
-/* The method was started at the present state of a member. */
-void nh_crossings_begin(nh_run *run, int member);
 /* Whether a member has ended, and when. */
 bool nh_crossings_ended(const nh_run *run, int member, double *t);
 bool nh_crossings_all_ended(const nh_run *run);
-int64_t nh_crossings_steps(const nh_run *run); /* when the last of them did */
-
-/* Called before a chunk of steps, and after it failed. */
-void nh_crossings_save(nh_run *run);
-void nh_crossings_restore(nh_run *run);
 
 const char *nh_crossings_name(const nh_crossings *w, int event);
 int nh_crossings_direction(const nh_crossings *w, int event);
@@ -128,16 +113,11 @@ size_t nh_crossings_model_size(const nh_crossings *w);
 void nh_crossings_take(const nh_run *run, double *out);
 void nh_crossings_put(nh_run *run, const double *from);
 
-/* The stored numbers came from elsewhere: the events up to there have been reported. */
-void nh_crossings_take_up(nh_run *run);
-
-/* Advances a group from one step to another, with its events. */
-bool nh_crossings_advance(nh_run *run, group *g, int64_t from, int64_t to, nh_failure *f);
+/* Takes a leg of a group, with its events. */
+bool nh_crossings_walk(nh_run *run, group *g, const nh_leg *leg, nh_failure *f);
 
 /* The events that a run looks for and ends at, as a text to be freed; NULL without memory. */
 char *nh_crossings_ends(const nh_run *run);
-void nh_crossings_pack(nh_pack *p, const nh_run *run);
-void nh_crossings_unpack(nh_pack *p, nh_run *run);
 
 /* ---- shared by the event files ---- */
 

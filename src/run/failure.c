@@ -15,17 +15,20 @@
 enum { DIAGNOSE_MAX = 400 };
 
 /* Whether the matrices have full rank at a good state, and half a step and a step ahead of it. */
-static nh_status look_at_matrices(const nh_run *run, int member, double *space)
+static nh_status look_at_matrices(const nh_run *run, const nh_clock *clock, int member,
+                                  double *space)
 {
     int n = run->system->shape.n, m = run->system->shape.m, nq = run->system->coordinates;
-    double *K = space + n * n, *q = K + m * n, *v = q + n, t;
-    nh_run_inner_state(run, member, &t, q, v);
+    double *K = space + n * n, *q = K + m * n, *v = q + n;
+    double t = nh_clock_at(clock, run->steps);
+    (void)nh_run_ended(run, member, &t);
+    nh_run_inner_state(run, member, NULL, q, v);
     for (int halves = 0; halves <= 2; halves++) {
-        double ahead = halves > 0 ? run->step / 2 : 0;
+        double ahead = halves > 0 ? clock->step / 2 : 0;
         for (int i = 0; i < nq; i++)
             q[i] += ahead * v[i];
-        if (nh_system_evaluate(run->system, NH_FN_MATRICES, t + halves * run->step / 2, q, v, NULL,
-                               space, NULL) != NH_OK)
+        if (nh_system_evaluate(run->system, NH_FN_MATRICES, t + halves * clock->step / 2, q, v,
+                               NULL, space, NULL) != NH_OK)
             break;
         if (nh_dense_rank(n, n, space, 1e-9, NULL) < n)
             return NH_SINGULAR_MASS;
@@ -36,11 +39,12 @@ static nh_status look_at_matrices(const nh_run *run, int member, double *space)
 }
 
 /* The cause of a failed step. */
-static nh_status name_the_cause(const nh_run *run, int member, nh_status otherwise)
+static nh_status name_the_cause(const nh_run *run, const nh_clock *clock, int member,
+                                nh_status otherwise)
 {
     size_t n = (size_t)run->system->shape.n, m = (size_t)run->system->shape.m;
     double *space = n <= DIAGNOSE_MAX ? calloc(n * n + m * n + 2 * n, sizeof *space) : NULL;
-    nh_status found = space ? look_at_matrices(run, member, space) : NH_OK;
+    nh_status found = space ? look_at_matrices(run, clock, member, space) : NH_OK;
     free(space);
     return found != NH_OK ? found : otherwise;
 }
@@ -86,25 +90,25 @@ typedef struct place {
     double t;
 } place;
 
-static place place_of(const nh_run *run, const nh_failure *f)
+static place place_of(const nh_run *run, const nh_clock *clock, const nh_failure *f)
 {
-    place at = {.step = (long long)f->index + 1, .t = run->time + (double)f->index * run->step};
+    place at = {.step = (long long)f->index + 1, .t = nh_clock_at(clock, f->index)};
     if (run->members > 1 || run->numbering > 0)
         snprintf(at.who, sizeof at.who, "member %lld, ", (long long)(run->numbering + f->member));
     return at;
 }
 
-static nh_status status_of(const nh_run *run, const nh_failure *f)
+static nh_status status_of(const nh_run *run, const nh_clock *clock, const nh_failure *f)
 {
     if (is_stop(f->kernel_status))
         return NH_CALLBACK_STOPPED;
     bool unsolved = f->kernel_status == NH_KERNEL_NOT_CONVERGED ||
                     f->kernel_status == NH_KERNEL_STUCK || f->kernel_status == NH_KERNEL_PACELESS;
-    return name_the_cause(run, f->member, unsolved ? NH_NOT_CONVERGED : NH_NOT_FINITE);
+    return name_the_cause(run, clock, f->member, unsolved ? NH_NOT_CONVERGED : NH_NOT_FINITE);
 }
 
 /* A step for whose equations no solution was found. */
-static void describe_unsolved(const nh_run *run, const nh_failure *f, const place *at,
+static void describe_unsolved(const nh_clock *clock, const nh_failure *f, const place *at,
                               nh_report *report)
 {
     if (f->kernel_status == NH_KERNEL_STUCK) {
@@ -128,19 +132,18 @@ static void describe_unsolved(const nh_run *run, const nh_failure *f, const plac
     nh_fail(report, NH_NOT_CONVERGED,
             "%sstep %lld, t = %.10g: the equations of the step were not solved%s; a smaller step "
             "(now %g) usually helps",
-            at->who, at->step, at->t, how_far, run->step);
+            at->who, at->step, at->t, how_far, clock->step);
 }
 
 /* A state from which the motion cannot be continued. */
-static void describe_singular(nh_run *run, const nh_failure *f, const place *at, nh_status status,
-                              nh_report *report)
+static void describe_singular(nh_run *run, const nh_clock *clock, const nh_failure *f,
+                              const place *at, nh_status status, nh_report *report)
 {
     const bool at_start = status != NH_NOT_FINITE && at->step == 1;
     const char *where = at_start ? "at the start" : "there";
     char names[160] = "", what[240] = "the state is no longer finite", advice[64];
     if (status == NH_DEPENDENT_CONSTRAINTS) {
-        const nh_clock clock = nh_run_clock(run);
-        nh_health_name_constraints(run, &clock, f->member, names, sizeof names);
+        nh_health_name_constraints(run, clock, f->member, names, sizeof names);
         snprintf(what, sizeof what, "the constraints depend on each other %s%s%s%s", where,
                  *names ? " (" : "", names, *names ? ")" : "");
     } else if (status == NH_SINGULAR_MASS)
@@ -150,12 +153,13 @@ static void describe_singular(nh_run *run, const nh_failure *f, const place *at,
     else if (nh_run_adapts(run))
         snprintf(advice, sizeof advice, "shorter steps may help");
     else
-        nh_print(advice, sizeof advice, "a smaller step (now %g) may help", run->step);
+        nh_print(advice, sizeof advice, "a smaller step (now %g) may help", clock->step);
     nh_fail(report, status, "%sstep %lld, t = %.10g: %s; %s", at->who, at->step, at->t, what,
             advice);
 }
 
-nh_status nh_describe_failure(nh_run *run, const nh_failure *f, nh_report *report)
+nh_status nh_describe_failure(nh_run *run, const nh_clock *clock, const nh_failure *f,
+                              nh_report *report)
 {
     run->failed_member = f->member;
     if (missing_function(run))
@@ -163,18 +167,18 @@ nh_status nh_describe_failure(nh_run *run, const nh_failure *f, nh_report *repor
                        "%s calls %s on %s, which it promises not to call: an error in the method",
                        run->choice.method->name, nh_fn_name[missing_function(run) - 1],
                        run->system->name);
-    const place at = place_of(run, f);
+    const place at = place_of(run, clock, f);
     if (f->kernel_status <= NH_FAILED_ACCUMULATION)
         return describe_event(run, f, at.who, report);
-    nh_status status = status_of(run, f);
+    nh_status status = status_of(run, clock, f);
     if (status == NH_CALLBACK_STOPPED)
         nh_fail(report, status, "%sstep %lld, t = %.10g: a user function %s", at.who, at.step, at.t,
                 f->kernel_status == NH_KERNEL_STOPPED ? "asked to stop"
                                                       : "could not be evaluated there");
     else if (status == NH_NOT_CONVERGED)
-        describe_unsolved(run, f, &at, report);
+        describe_unsolved(clock, f, &at, report);
     else
-        describe_singular(run, f, &at, status, report);
+        describe_singular(run, clock, f, &at, status, report);
     if (report) {
         if (status != NH_CALLBACK_STOPPED)
             report->option = "step";

@@ -18,6 +18,7 @@ enum {
 };
 
 /* The run is at the step that failed. Returns the status to report. */
-nh_status nh_describe_failure(nh_run *run, const nh_failure *f, nh_report *report);
+nh_status nh_describe_failure(nh_run *run, const nh_clock *clock, const nh_failure *f,
+                              nh_report *report);
 
 #endif

@@ -3,6 +3,7 @@
  * Checks happen after steps with certain numbers, independently of how the run is advanced, of the
  * backend and of the other members: so remarks are as reproducible as states. */
 #include "run/health.h"
+#include "run/attach.h"
 #include "run/inputs.h"
 
 #include <math.h>
@@ -597,3 +598,70 @@ void nh_health_conclude(nh_run *run)
         if (h->doubt[c].members > 0)
             nh_remarks_add(&run->remarks, nh_concern_kind(c), "%s", h->doubt[c].text);
 }
+
+/* ---- in the loop ---- */
+
+static nh_status allocate(nh_run *run, nh_report *report)
+{
+    return nh_health_create(&run->health, run, report);
+}
+
+static void free_all(nh_run *run)
+{
+    nh_health_free(run->health);
+}
+
+static void start(nh_run *run, int member)
+{
+    nh_health *h = run->health;
+    nh_health_start(run, member);
+    if (h->begun) { /* forget what was said about the motion before */
+        nh_remarks_free(&run->remarks);
+        memset(h->doubt, 0, sizeof h->doubt);
+        h->begun = false;
+    }
+}
+
+static int64_t next(nh_run *run, const nh_clock *clock)
+{
+    (void)clock;
+    return nh_health_next(run);
+}
+
+static nh_status act(nh_run *run, const nh_stop *stop, nh_report *report)
+{
+    return run->steps == stop->due ? nh_health_look(run, stop->clock, report) : NH_OK;
+}
+
+static void end(nh_run *run)
+{
+    run->health->position = run->steps;
+}
+
+static size_t bytes_of(const nh_run *run)
+{
+    return nh_health_bytes(run->health);
+}
+
+static void pack(nh_pack *p, const nh_run *run)
+{
+    nh_health_pack(p, run->health);
+}
+
+static bool unpack(nh_pack *p, nh_run *run)
+{
+    run->health->begun = true;
+    return nh_health_unpack(p, run->health, run->steps);
+}
+
+const nh_attachment nh_attachment_health = {.allocate = allocate,
+                                            .free = free_all,
+                                            .start = start,
+                                            .restart = nh_health_restart,
+                                            .begin = nh_health_begin,
+                                            .next = next,
+                                            .act = act,
+                                            .end = end,
+                                            .bytes = bytes_of,
+                                            .pack = pack,
+                                            .unpack = unpack};

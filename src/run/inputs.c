@@ -3,7 +3,7 @@
  * They are part of every member's state and constant during a call of the kernel. A table changes
  * them at its points; an expression, or the caller's function, at every sample: at the multiples of
  * the period, or after every step. A run stops at the times of these changes, in the middle of a
- * step if need be (advance.c), so that no step crosses a jump. A method with memory then starts
+ * step if need be (loop.c), so that no step crosses a jump. A method with memory then starts
  * afresh.
  *
  * A jump of an input in a constraint makes the velocities jump: to the nearest ones, in the mass
@@ -45,9 +45,9 @@ struct nh_run_inputs {
     double *kick, *close, *what; /* g, B; d, k; B, 0 */
 };
 
-static double now_of(const nh_run *run)
+static double now_of(const nh_run *run, const nh_clock *clock)
 {
-    return run->time + (double)run->steps * run->step;
+    return nh_clock_at(clock, run->steps);
 }
 
 /* ---- creation ---- */
@@ -93,16 +93,15 @@ static bool make_room(nh_run_inputs *in, const nh_system *system)
     return true;
 }
 
-nh_status nh_run_inputs_create(nh_run_inputs **out, const nh_system *system,
-                               const nh_run_options *options, nh_report *report)
+static nh_status create(nh_run *run, const nh_run_options *options, nh_report *report)
 {
-    *out = NULL;
+    const nh_system *system = run->system;
     if (system->shape.inputs == 0)
         return options->inputs ? nh_fail(report, NH_BAD_ARGUMENT,
                                          "a function for inputs is given, but %s has no open input",
                                          system->name)
                                : NH_OK;
-    nh_run_inputs *in = calloc(1, sizeof *in);
+    nh_run_inputs *in = run->inputs = calloc(1, sizeof *in);
     if (!in)
         return nh_fail_memory(report);
     in->function = options->inputs;
@@ -112,19 +111,14 @@ nh_status nh_run_inputs_create(nh_run_inputs **out, const nh_system *system,
     nh_fn_set functions = NH_FN_BIT(INPUTS);
     if (in->impulses)
         functions |= NH_FN_BIT(KICK) | NH_FN_BIT(CLOSE);
-    nh_status status =
-        list_sources(in, system->mechanics->problem) && make_room(in, system)
-            ? nh_engine_call(&in->engine, system, nh_variant_here(), 1, functions, report)
-            : nh_fail_memory(report);
-    if (status == NH_OK)
-        *out = in;
-    else
-        nh_run_inputs_free(in);
-    return status;
+    return list_sources(in, system->mechanics->problem) && make_room(in, system)
+               ? nh_engine_call(&in->engine, system, nh_variant_here(), 1, functions, report)
+               : nh_fail_memory(report);
 }
 
-void nh_run_inputs_free(nh_run_inputs *in)
+static void free_all(nh_run *run)
 {
+    nh_run_inputs *in = run->inputs;
     if (!in)
         return;
     nh_engine_free(&in->engine);
@@ -179,12 +173,11 @@ static double value_of(const nh_problem_input *input, const double *u, double t)
 /* ---- impulses ---- */
 
 /* Projects the velocities in in->v onto the constraints with the inputs in in->u. */
-static bool answer(nh_run *run)
+static bool answer(nh_run *run, double t)
 {
     nh_run_inputs *in = run->inputs;
     const nh_shape *s = &run->system->shape;
     const engine *e = &in->engine;
-    const double t = now_of(run);
     double last = INFINITY;
     for (int i = 0; i < IMPULSE_ITERATIONS; i++) {
         e->call[NH_FN_KICK](e->self, NH_FN_KICK, t, in->q, in->v, NULL, in->kick, in->u);
@@ -209,7 +202,7 @@ static bool answer(nh_run *run)
     return false;
 }
 
-static nh_status answer_member(nh_run *run, int member, nh_report *report)
+static nh_status answer_member(nh_run *run, int member, double t, nh_report *report)
 {
     nh_run_inputs *in = run->inputs;
     const int n = run->system->shape.n;
@@ -217,12 +210,12 @@ static nh_status answer_member(nh_run *run, int member, nh_report *report)
     const int lane = member % g->lanes;
     nh_run_inner_state(run, member, NULL, in->q, in->v);
     nh_run_take_inputs(run, member, in->u);
-    if (!answer(run)) {
+    if (!answer(run, t)) {
         run->failed_member = member;
         return nh_fail(report, NH_NOT_CONVERGED,
                        "t = %.10g: an input jumped, and no velocities were found that satisfy the "
                        "constraints after the jump",
-                       now_of(run));
+                       t);
     }
     for (int i = 0; i < n; i++) {
         g->block[(n + i) * g->lanes + lane] = in->v[i];
@@ -238,13 +231,13 @@ static void begin_anew(nh_run *run)
         run->group[i].started = false;
 }
 
-static nh_status answer_all(nh_run *run, nh_report *report)
+static nh_status answer_all(nh_run *run, double t, nh_report *report)
 {
     nh_status status = NH_OK;
     begin_anew(run);
     for (int i = 0; i < run->members && run->inputs->impulses && status == NH_OK; i++)
         if (!(run->group[i / run->group[0].lanes].retired >> i % run->group[0].lanes & 1))
-            status = answer_member(run, i, report);
+            status = answer_member(run, i, t, report);
     for (int i = 0; i < run->groups; i++)
         nh_group_follow(run, run->group + i);
     return status;
@@ -252,17 +245,17 @@ static nh_status answer_all(nh_run *run, nh_report *report)
 
 /* ---- samples ---- */
 
-static bool is_sample(const nh_run *run, double t)
+static bool is_sample(const nh_run *run, double step, double t)
 {
     const double period = run->inputs->period;
-    return !(period > 0) || fabs(t - round(t / period) * period) <= early * run->step;
+    return !(period > 0) || fabs(t - round(t / period) * period) <= early * step;
 }
 
 /* The time of the next change after t. */
-static double next_change(const nh_run *run, double t)
+static double next_change(const nh_run *run, double step, double t)
 {
     const nh_run_inputs *in = run->inputs;
-    const double after = t + early * run->step;
+    const double after = t + early * step;
     double next = INFINITY;
     for (int i = 0; i < in->sources; i++) {
         const nh_input_table *table = &in->source[i].input->table;
@@ -273,7 +266,7 @@ static double next_change(const nh_run *run, double t)
     if (in->sampled && in->period > 0)
         next = fmin(next, (floor(after / in->period) + 1) * in->period);
     else if (in->sampled)
-        next = fmin(next, t + run->step);
+        next = fmin(next, t + step);
     return next;
 }
 
@@ -307,10 +300,10 @@ static nh_status ask(nh_run *run, int member, double t, const double *q, const d
 }
 
 /* Puts into in->u what tables and, at a sample, expressions give in the state (in->q, in->v). */
-static void take_given(nh_run *run, double t, bool sample, bool first)
+static void take_given(nh_run *run, double step, double t, bool sample, bool first)
 {
     nh_run_inputs *in = run->inputs;
-    const double early_t = t + early * run->step;
+    const double early_t = t + early * step;
     if (sample)
         in->engine.call[NH_FN_INPUTS](in->engine.self, NH_FN_INPUTS, t, in->q, in->v, NULL,
                                       in->given, NULL);
@@ -334,16 +327,16 @@ static void put_inputs(nh_run *run, int member)
 }
 
 /* Sets the inputs of a member at the current time. */
-static nh_status give(nh_run *run, int member, nh_report *report)
+static nh_status give(nh_run *run, const nh_clock *clock, int member, nh_report *report)
 {
     nh_run_inputs *in = run->inputs;
-    const double t = now_of(run);
-    const bool sample = is_sample(run, t);
+    const double t = now_of(run, clock);
+    const bool sample = is_sample(run, clock->step, t);
     nh_status status = NH_OK;
     nh_run_take_inputs(run, member, in->u);
     if (sample)
         nh_run_inner_state(run, member, NULL, in->q, in->v);
-    take_given(run, t, sample, false);
+    take_given(run, clock->step, t, sample, false);
     if (sample && in->function) {
         nh_run_state(run, member, NULL, in->q, in->v);
         status = ask(run, member, t, in->q, in->v, in->u, report);
@@ -363,15 +356,16 @@ nh_status nh_run_find_start_inputs(nh_run *run, int member, double t, const doub
     *u = memset(in->u, 0, (size_t)run->system->shape.inputs * sizeof *in->u);
     memcpy(in->q, q, (size_t)run->system->coordinates * sizeof *q);
     nh_inner_velocities(run->system, q, v, in->v, 1);
-    take_given(run, t, true, true);
+    take_given(run, run->step, t, true, true);
     return in->function ? ask(run, member, t, q, v, in->u, report) : NH_OK;
 }
 
-void nh_run_start_inputs(nh_run *run, int member)
+/* Stores what was found for the start state. */
+static void start(nh_run *run, int member)
 {
     if (!run->inputs)
         return;
-    run->inputs->next = next_change(run, now_of(run));
+    run->inputs->next = next_change(run, run->step, run->time);
     run->inputs->changed = false;
     put_inputs(run, member);
 }
@@ -381,48 +375,61 @@ bool nh_run_inputs_are_given(const nh_run *run)
     return run->inputs && run->inputs->function;
 }
 
-void nh_run_resume_inputs(nh_run *run)
+static void resume(nh_run *run, const nh_clock *clock)
 {
     if (run->inputs)
-        run->inputs->next = next_change(run, now_of(run));
+        run->inputs->next = next_change(run, clock->step, now_of(run, clock));
 }
 
-int64_t nh_run_inputs_until(const nh_run *run)
-{
-    if (!run->inputs || isinf(run->inputs->next))
-        return INT64_MAX;
-    const double ahead = (run->inputs->next - now_of(run)) / run->step + early;
-    return ahead < 0x1p53 ? run->steps + (int64_t)floor(ahead) : INT64_MAX;
-}
+/* ---- in the loop ---- */
 
-double nh_run_inputs_next(const nh_run *run)
-{
-    return run->inputs ? run->inputs->next : INFINITY;
-}
-
-nh_status nh_run_renew_inputs(nh_run *run, nh_report *report)
-{
-    nh_run_inputs *in = run->inputs;
-    nh_status status = NH_OK;
-    const double t = now_of(run);
-    if (!in || t < in->next - early * run->step)
-        return NH_OK;
-    for (int i = 0; i < run->members && status == NH_OK; i++)
-        if (!(run->group[i / run->group[0].lanes].retired >> i % run->group[0].lanes & 1))
-            status = give(run, i, report);
-    in->next = next_change(run, t);
-    return status == NH_OK ? answer_all(run, report) : status;
-}
-
-nh_status nh_run_settle_inputs(nh_run *run, nh_report *report)
+/* Applies the consequences of inputs that the caller has set. */
+static nh_status settle(nh_run *run, const nh_clock *clock, nh_report *report)
 {
     if (!run->inputs || !run->inputs->changed)
         return NH_OK;
     run->inputs->changed = false;
-    const nh_status status = answer_all(run, report);
+    const nh_status status = answer_all(run, now_of(run, clock), report);
     nh_solution_note(run, true);
     return status;
 }
+
+static int64_t next_step(nh_run *run, const nh_clock *clock)
+{
+    if (!run->inputs || isinf(run->inputs->next))
+        return INT64_MAX;
+    const double ahead = (run->inputs->next - now_of(run, clock)) / clock->step + early;
+    return ahead < 0x1p53 ? run->steps + (int64_t)floor(ahead) : INT64_MAX;
+}
+
+static double next_time(const nh_run *run)
+{
+    return run->inputs ? run->inputs->next : INFINITY;
+}
+
+/* Gives all members their new inputs, if inputs change now. */
+static nh_status act(nh_run *run, const nh_stop *stop, nh_report *report)
+{
+    nh_run_inputs *in = run->inputs;
+    nh_status status = NH_OK;
+    const double t = now_of(run, stop->clock);
+    if (!in || t < in->next - early * stop->clock->step)
+        return NH_OK;
+    for (int i = 0; i < run->members && status == NH_OK; i++)
+        if (!(run->group[i / run->group[0].lanes].retired >> i % run->group[0].lanes & 1))
+            status = give(run, stop->clock, i, report);
+    in->next = next_change(run, stop->clock->step, t);
+    return status == NH_OK ? answer_all(run, t, report) : status;
+}
+
+const nh_attachment nh_attachment_inputs = {.create = create,
+                                            .free = free_all,
+                                            .start = start,
+                                            .resume = resume,
+                                            .settle = settle,
+                                            .next = next_step,
+                                            .next_time = next_time,
+                                            .act = act};
 
 /* ---- the caller ---- */
 
@@ -508,7 +515,7 @@ nh_status nh_run_set_inputs(nh_run *run, int member, const double *value, nh_rep
     if (status == NH_OK)
         put_lanes(run, run->group + member / lanes, member % lanes, 1, value);
     if (run->inputs->changed && nh_run_inputs_need_answers(run))
-        run->brief.until = 0;
+        run->prepared.until = 0;
     return status;
 }
 
@@ -522,7 +529,7 @@ void nh_run_put_inputs(nh_run *run, const double *value)
                   value + (size_t)i * lanes * row);
     }
     if (run->inputs && run->inputs->changed && nh_run_inputs_need_answers(run))
-        run->brief.until = 0;
+        run->prepared.until = 0;
 }
 
 nh_status nh_run_get_inputs(const nh_run *run, int member, double *value, nh_report *report)

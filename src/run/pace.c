@@ -8,6 +8,7 @@
 
 #include "base/spectrum.h"
 #include "base/status.h"
+#include "run/leg.h"
 
 struct nh_pace {
     double eps;
@@ -219,17 +220,6 @@ static void wrap_angles(const nh_run *run, nh_kernel_io *io)
     }
 }
 
-/* The memory of a symmetric method says where to look for the solution of a step; it is useful only
- * while a step is about as long as the previous one. */
-static int method_step(const engine *e, nh_kernel_io *state, double t, double h, bool afresh)
-{
-    state->time = t;
-    state->step = h;
-    state->index = 0;
-    const int status = afresh ? e->kernel->start(state) : NH_KERNEL_OK;
-    return status ? status : e->kernel->advance(state, 1, 1);
-}
-
 /* Updates u at a state between two steps; with half = 0.5, at the first state. */
 static int follow_pace(nh_run *run, double *memory, const nh_kernel_io *node, double t, double half)
 {
@@ -254,7 +244,7 @@ int nh_pace_start(nh_run *run, const engine *e, nh_kernel_io *io)
     memory[U] = log_pace(run->pace, memory[LEAST], t, io->q, io->v, io->u);
     node.time = t;
     node.index = 0;
-    const int status = e->kernel->start(&node);
+    const int status = nh_kernel_begin(e, &node);
     return status ? status : follow_pace(run, memory, &node, t, 0.5);
 }
 
@@ -278,7 +268,7 @@ static int own_steps(nh_run *run, const engine *e, nh_kernel_io *node, double *m
             node->residual = h;
             return NH_KERNEL_STUCK;
         }
-        int status = method_step(e, node, t + now, h, false);
+        int status = nh_kernel_step(e, node, t + now, h, false);
         if (status)
             return status;
         wrap_angles(run, node);
@@ -299,7 +289,7 @@ static int show(nh_run *run, const engine *e, nh_kernel_io *io, const double *me
     memcpy(io->q, memory + SCALARS, plain_size(run) * sizeof *io->q);
     int status = NH_KERNEL_OK;
     if (rest > 0)
-        status = method_step(e, &shown, t + now, rest, rest < h / 2);
+        status = nh_kernel_step(e, &shown, t + now, rest, rest < h / 2);
     wrap_angles(run, io);
     io->residual = shown.residual;
     io->iterations = shown.iterations;

@@ -1,4 +1,4 @@
-/* Creates runs and returns their state; advance.c advances them. */
+/* Creates runs and returns their state; loop.c advances them. */
 #include "run/events.h"
 #include "run/health.h"
 #include "run/inputs.h"
@@ -171,9 +171,9 @@ static bool make_groups(nh_run *run, int lanes)
     }
     const size_t inputs = (size_t)run->system->shape.inputs;
     if (run->members > 1 && inputs > 0)
-        run->brief.inputs =
-            nh_aligned_doubles(NH_BRIEF_CALLS * (size_t)groups * (size_t)lanes * inputs);
-    return run->members == 1 || inputs == 0 || run->brief.inputs;
+        run->prepared.inputs =
+            nh_aligned_doubles(NH_PREPARED_CALLS * (size_t)groups * (size_t)lanes * inputs);
+    return run->members == 1 || inputs == 0 || run->prepared.inputs;
 }
 
 static nh_status prepare_engines(nh_run *run, const nh_run_options *options, nh_report *report)
@@ -304,14 +304,18 @@ nh_status nh_run_create_choice(nh_run **out, const nh_system *system, const nh_c
     run->step = options->step;
     run->members = options->members ? options->members : 1;
     status = prepare_method(run, options, report);
-    if (status == NH_OK)
-        status = nh_run_inputs_create(&run->inputs, system, options, report);
-    if (status == NH_OK)
-        status = nh_crossings_create(&run->crossings, run, options, report);
+    NH_EACH_ATTACHED(a, create)
+    {
+        if (status == NH_OK)
+            status = (*a)->create(run, options, report);
+    }
     if (status == NH_OK)
         status = prepare_engines(run, options, report);
-    if (status == NH_OK)
-        status = nh_health_create(&run->health, run, report);
+    NH_EACH_ATTACHED(a, allocate)
+    {
+        if (status == NH_OK)
+            status = (*a)->allocate(run, report);
+    }
     if (status != NH_OK) {
         nh_run_free(run);
         return status;
@@ -324,20 +328,19 @@ void nh_run_free(nh_run *run)
 {
     if (!run)
         return;
-    nh_solution_leave(run);
+    NH_EACH_ATTACHED(a, free)
+    {
+        (*a)->free(run);
+    }
     free(run->blocks);
-    free(run->brief.inputs);
+    free(run->prepared.inputs);
     free(run->group);
     free(run->lane_state);
     free(run->table);
     nh_pace_free(run->pace);
     nh_engine_free(&run->careful);
     nh_engine_free(&run->fast);
-    nh_compile_abandon(run->trial.compilation);
     nh_loaded_close(&run->loaded);
-    nh_health_free(run->health);
-    nh_run_inputs_free(run->inputs);
-    nh_crossings_free(run->crossings);
     nh_remarks_free(&run->remarks);
     free(run);
 }
@@ -359,6 +362,12 @@ bool nh_run_adapts(const nh_run *run)
     return run->pace || nh_choice_adapts(&run->choice);
 }
 
+size_t nh_run_counts_row(const nh_run *run)
+{
+    const nh_shape *s = &run->system->shape;
+    return 4 * (size_t)s->n + (size_t)s->angles + run->choice.method->counts(s, run->choice.option);
+}
+
 void nh_run_own_steps(const nh_run *run, int member, int64_t *accepted, int64_t *rejected)
 {
     *accepted = run->steps;
@@ -370,10 +379,8 @@ void nh_run_own_steps(const nh_run *run, int member, int64_t *accepted, int64_t 
         *accepted = nh_pace_steps(run, g->block);
         return;
     }
-    const nh_shape *s = &run->system->shape;
     const size_t lanes = (size_t)g->lanes, lane = (size_t)(member - g->first_member);
-    const size_t memory = 4 * (size_t)s->n + (size_t)s->angles;
-    const size_t at = memory + run->choice.method->counts(s, run->choice.option);
+    const size_t at = nh_run_counts_row(run);
     *accepted = (int64_t)g->block[at * lanes + lane];
     *rejected = (int64_t)g->block[(at + 1) * lanes + lane];
 }
@@ -384,9 +391,7 @@ static void remark_blur(nh_run *run)
     const nh_method *method = run->choice.method;
     if (!nh_choice_adapts(&run->choice) || !method->blurs)
         return;
-    const nh_shape *s = &run->system->shape;
-    const size_t at =
-        4 * (size_t)s->n + (size_t)s->angles + method->counts(s, run->choice.option) + 2;
+    const size_t at = nh_run_counts_row(run) + 2;
     double blurred = 0;
     for (int i = 0; i < run->members; i++) {
         const group *g = run->group + i / run->group[0].lanes;
@@ -452,20 +457,15 @@ nh_status nh_run_start(nh_run *run, int member, double t, const double *q, const
     nh_inner_velocities(run->system, q, v, g->block + n * lanes + lane, lanes);
     g->retired &= ~(1u << lane);
     g->given |= 1u << lane;
-    if (run->crossings)
-        nh_crossings_start(run, member);
-    nh_health_start(run, member);
-    if (run->steps > 0 || run->health->begun) { /* forget what was said about the motion before */
-        nh_remarks_free(&run->remarks);
-        memset(run->health->doubt, 0, sizeof run->health->doubt);
-        run->health->begun = false;
-    }
     run->time = t;
     run->steps = 0;
+    run->prepared.until = 0;
     for (int i = 0; i < run->groups; i++)
         run->group[i].started = false;
-    nh_run_start_inputs(run, member);
-    nh_solution_restart(run);
+    NH_EACH_ATTACHED(a, start)
+    {
+        (*a)->start(run, member);
+    }
     return NH_OK;
 }
 
@@ -473,7 +473,7 @@ void nh_run_retire(nh_run *run, int member)
 {
     int lanes = run->group[0].lanes, lane = member % lanes, other = 0;
     group *g = run->group + member / lanes;
-    run->brief.until = 0;
+    run->prepared.until = 0;
     g->retired |= 1u << lane;
     while (other < lanes && g->retired >> other & 1)
         other++;

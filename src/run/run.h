@@ -13,6 +13,11 @@ typedef struct nh_clock {
     double time, step;
 } nh_clock;
 
+static inline double nh_clock_at(const nh_clock *clock, int64_t index)
+{
+    return clock->time + (double)index * clock->step;
+}
+
 typedef struct group { /* `lanes` trajectories side by side, in one block of memory */
     int lanes, first_member;
     bool started;     /* the kernel's start has seen the state */
@@ -42,6 +47,7 @@ typedef struct nh_trial { /* times the tape, to decide whether compiling pays: b
     int64_t expected, steps; /* steps that were announced, and steps done on the tape */
     int64_t chunk;           /* steps between two readings of the clock */
     double seconds;          /* the time these steps took */
+    double begun;            /* when the present leg began */
     double next_look;        /* compiling is considered again after this many seconds */
     struct {                 /* what these were when it was last considered */
         int64_t steps;
@@ -57,13 +63,8 @@ typedef struct nh_trial { /* times the tape, to decide whether compiling pays: b
     double step_seconds[3]; /* of the best turn, by nh_backend */
 } nh_trial;
 
-typedef struct nh_trace { /* as in nh_kernel_io */
-    double *row, *wrapped;
-    int64_t from, every;
-} nh_trace;
-
-enum { NH_BRIEF_CALLS = 16 };
-typedef struct nh_brief { /* what calls of few steps keep for the next call: brief.c */
+enum { NH_PREPARED_CALLS = 16 };
+typedef struct nh_prepared { /* what calls of few steps keep for the next call: leg.c */
     const engine *engine;
     const nh_kernel *kernel; /* the run's kernel at that time */
     nh_kernel_io io;
@@ -72,14 +73,13 @@ typedef struct nh_brief { /* what calls of few steps keep for the next call: bri
     bool unwatched; /* that of the run when it was prepared */
     /* With several groups: the calls since their states were saved. */
     int calls;
-    int64_t taken[NH_BRIEF_CALLS]; /* steps of each call */
-    double *inputs;                /* [NH_BRIEF_CALLS][members][inputs]; NULL without inputs */
-} nh_brief;
+    int64_t taken[NH_PREPARED_CALLS]; /* steps of each call */
+    double *inputs; /* [NH_PREPARED_CALLS][members][inputs]; NULL without inputs */
+} nh_prepared;
 
 typedef struct nh_health nh_health;         /* health.h */
 typedef struct nh_run_inputs nh_run_inputs; /* inputs.h */
 typedef struct nh_pace nh_pace;             /* pace.h */
-struct nh_failure;                          /* failure.h */
 typedef struct nh_crossings nh_crossings;   /* events.h */
 
 struct nh_run {
@@ -112,9 +112,8 @@ struct nh_run {
     nh_health *health;     /* what remarks are made from */
     bool unwatched;        /* no health checks */
     nh_run_inputs *inputs; /* NULL: there are no open inputs */
-    nh_trace trace;        /* where states are stored on the way: trace.c */
     double *blocks;        /* of all groups */
-    nh_brief brief;
+    nh_prepared prepared;
     nh_crossings *crossings; /* events that are looked for, or NULL */
     nh_solution *solution;   /* the solution that follows the run, or NULL */
 };
@@ -146,43 +145,14 @@ bool nh_run_adapts(const nh_run *run);
 
 /* Gives the run a kernel compiled for its system. */
 nh_status nh_run_compile(nh_run *run, nh_report *report);
-/* How many steps to take at most before the next timing, and what to do after them: the run may
- * continue with a compiled kernel. */
-int64_t nh_trial_chunk(nh_run *run);
-void nh_trial_note(nh_run *run, int64_t steps, double seconds);
-
-typedef struct nh_around { /* functions called for some groups before and after their steps; the
-                            * latter returns whether their states are finite */
-    void (*before)(void *self, const group *first, int count);
-    bool (*after)(void *self, const group *first, int count);
-    void *self;
-} nh_around;
-/* Advances by few steps if that needs nothing but the kernel; false if the general code has to do
- * it, though `around`, if given, may then have been called for some groups. The other function
- * prepares such calls. */
-bool nh_brief_advance(nh_run *run, int64_t steps, const nh_around *around);
-void nh_brief_prepare(nh_run *run, const engine *e, const nh_kernel_io *io);
 
 /* Takes a member out: from here on its lane duplicates a neighbour and cannot fail by itself. A
  * group without members is not advanced. nh_run_start brings a member back. */
 void nh_run_retire(nh_run *run, int member);
 /* As nh_run_wrapped_state, with inner velocities (system/attitude.h). */
 void nh_run_inner_state(const nh_run *run, int member, double *t, double *q, double *v);
-/* Lets lanes out of use duplicate others again, after a state was set from outside. */
-void nh_group_follow(const nh_run *run, group *g);
-
-/* The arguments of a kernel for a block of states (advance.c); and advancing a group from step
- * `index` to step `to`, with its state before step `from` saved. */
-nh_kernel_io nh_run_io(const nh_run *run, engine *e, double *block, int lanes, int64_t index);
-engine *nh_run_fast_engine(nh_run *run);
-bool nh_group_start(nh_run *run, group *g, struct nh_failure *f);
-bool nh_group_advance(nh_run *run, group *g, int64_t from, int64_t index, int64_t to,
-                      struct nh_failure *f);
-
-/* Advances a state that does not belong to the run, a block of one lane, from its start: beside the
- * run, with another step size. This is done by the careful kernel, or by the fast one, which gives
- * the same bits in less time. False if that fails, or if the fast kernel has several lanes. */
-bool nh_run_advance_beside(nh_run *run, bool careful, double *block, double t, double step,
-                           int64_t steps);
+/* The row of a block from which on a method that chooses its own steps counts them: accepted,
+ * rejected, blurred. */
+size_t nh_run_counts_row(const nh_run *run);
 
 #endif

@@ -254,9 +254,10 @@ nh_status nh_run_save(const nh_run *run, void **bytes, size_t *size, nh_report *
     nh_pack_integer(&p, run->steps);
     nh_pack_real(&p, run->seconds);
     pack_members(&p, run);
-    if (run->crossings)
-        nh_crossings_pack(&p, run);
-    nh_health_pack(&p, run->health);
+    NH_EACH_ATTACHED(a, pack)
+    {
+        (*a)->pack(&p, run);
+    }
     if (!done || p.failed) {
         nh_pack_free(&p);
         return nh_fail_memory(report);
@@ -278,20 +279,27 @@ nh_status nh_run_restore(nh_run *run, const void *bytes, size_t size, nh_report 
     double time = nh_unpack_real(&p);
     int64_t steps = nh_unpack_integer(&p);
     double seconds = nh_unpack_real(&p);
-    size_t each = (1 + run->state_size + (run->crossings ? run->crossings->kept_size : 0)) * 8;
-    if (p.failed || steps < 0 ||
-        nh_unpack_left(&p) != (size_t)run->members * each + nh_health_bytes(run->health))
+    size_t all = (size_t)run->members * (1 + run->state_size) * 8;
+    NH_EACH_ATTACHED(a, bytes)
+    {
+        all += (*a)->bytes(run);
+    }
+    if (p.failed || steps < 0 || nh_unpack_left(&p) != all)
         return nh_fail(report, NH_BAD_ARGUMENT,
                        "the checkpoint is damaged: it is too short or too long");
+    const nh_clock clock = {time, run->step};
     run->time = time;
     run->steps = steps;
     run->seconds = seconds;
-    run->brief.until = 0;
+    run->prepared.until = 0;
     unpack_members(&p, run);
-    nh_run_resume_inputs(run);
-    if (run->crossings)
-        nh_crossings_unpack(&p, run);
-    if (!nh_health_unpack(&p, run->health, steps))
+    nh_run_resume(run, &clock);
+    bool sound = true;
+    NH_EACH_ATTACHED(a, unpack)
+    {
+        sound = (*a)->unpack(&p, run) && sound;
+    }
+    if (!sound)
         return nh_fail(report, NH_BAD_ARGUMENT, "the checkpoint is damaged");
     nh_solution_restart(run);
     return NH_OK;

@@ -78,13 +78,14 @@ static void put_back(const nh_solution *s, nh_run *run, const mark *m)
     run->time = m->time;
     run->steps = m->steps;
     run->health->position = m->steps;
-    run->brief.until = 0;
+    run->prepared.until = 0;
     g->started = m->started;
     g->given = 1;
     memcpy(g->block, m->state, s->block * sizeof *m->state);
     if (run->crossings && s->kept > 0)
         nh_crossings_put(run, m->state + s->block);
-    nh_run_resume_inputs(run);
+    const nh_clock clock = nh_run_clock(run);
+    nh_run_resume(run, &clock);
 }
 
 /* Removes every second of the marks that do not last. */
@@ -174,12 +175,42 @@ void nh_solution_hold(nh_run *run, bool held)
         run->solution->held = held;
 }
 
-void nh_solution_leave(nh_run *run)
+/* ---- in the loop ---- */
+
+static void start(nh_run *run, int member)
+{
+    (void)member;
+    nh_solution_restart(run);
+}
+
+static nh_status settle(nh_run *run, const nh_clock *clock, nh_report *report)
+{
+    (void)clock, (void)report;
+    nh_solution_note(run, false);
+    return NH_OK;
+}
+
+static void end(nh_run *run)
+{
+    nh_solution_note(run, false);
+}
+
+/* States are noted in every call. */
+static int64_t quiet(const nh_run *run)
+{
+    return run->solution ? 0 : INT64_MAX;
+}
+
+/* Nothing more will be noted. */
+static void leave(nh_run *run)
 {
     if (run->solution)
         run->solution->source = NULL;
     run->solution = NULL;
 }
+
+const nh_attachment nh_attachment_marks = {
+    .start = start, .settle = settle, .end = end, .quiet = quiet, .free = leave};
 
 /* ---- inputs that a function gave ---- */
 
@@ -257,7 +288,7 @@ nh_status nh_solution_create(nh_solution **out, nh_run *run, nh_report *report)
                                   .inputs = nh_run_inputs_are_given(run) ? repeat_inputs : NULL,
                                   .inputs_user = s};
     run->solution = s;
-    run->brief.until = 0;
+    run->prepared.until = 0;
     nh_solution_note(run, true);
     if (s->no_memory) {
         nh_solution_free(s);

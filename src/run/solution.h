@@ -14,7 +14,5 @@ void nh_solution_restart(nh_run *run);
 void nh_solution_note_inputs(nh_run *run, double t, const double *value, int count);
 /* While held, only inputs are noted: the steps have a length other than the nominal one. */
 void nh_solution_hold(nh_run *run, bool held);
-/* The run is freed: nothing more will be noted. */
-void nh_solution_leave(nh_run *run);
 
 #endif

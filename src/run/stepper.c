@@ -149,12 +149,12 @@ nh_status nh_stepper_start(nh_stepper *s, int member, double t, const double *q,
 
 nh_status nh_stepper_step(nh_stepper *s, int64_t steps, nh_report *report)
 {
-    const nh_around around = {put_groups, copy_groups, s};
+    const nh_group_hooks hooks = {put_groups, copy_groups, s};
     nh_status status = nh_run_check_inputs(s->run, s->members, s->u, report);
     if (status != NH_OK)
         return status;
     if (is_plain(s) && !nh_run_inputs_need_answers(s->run) &&
-        nh_brief_advance(s->run, steps, &around)) {
+        nh_leg_take_prepared(s->run, steps, &hooks)) {
         copy_time(s);
         return NH_OK;
     }

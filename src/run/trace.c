@@ -1,7 +1,7 @@
 /* Traces: the kernel itself stores the states after each step. This is faster than calling it for
  * each step, because every call saves the state in case of failure, checks it, and is timed. */
 #include "base/status.h"
-#include "run/run.h"
+#include "run/attach.h"
 
 /* For systems with rotations or with velocities that belong to no coordinate, whose rows differ
  * from the kernel's, and for steps that follow the pace of the motion, which are not those of the
@@ -38,9 +38,8 @@ nh_status nh_run_trace(nh_run *run, int64_t rows, int64_t every, double *table, 
     if (run->pace || system->coordinates != system->shape.n || system->shown != system->shape.n)
         return trace_by_calls(run, rows, every, table, wrapped, done, report);
     int64_t from = nh_run_steps(run);
-    run->trace = (nh_trace){table, wrapped, from, every};
-    nh_status status = nh_run_advance(run, rows * every, report);
-    run->trace = (nh_trace){0};
+    const nh_trace trace = {table, wrapped, from, every};
+    nh_status status = nh_run_advance_rows(run, rows * every, &trace, report);
     *done = (nh_run_steps(run) - from) / every;
     return status;
 }

@@ -1,0 +1,341 @@
+/* Legs: the only calls of kernels, what is saved before them, and what follows when they fail; see
+ * leg.h. */
+#include "run/leg.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "run/events.h"
+#include "run/health.h"
+#include "run/lanes.h"
+#include "run/pace.h"
+
+/* ---- kernels ---- */
+
+engine *nh_run_fast_engine(nh_run *run)
+{
+    if (run->backend == NH_BACKEND_COMPILED)
+        return &run->compiled;
+    return run->fast.kernel ? &run->fast : &run->careful;
+}
+
+nh_kernel_io nh_kernel_arguments(const nh_run *run, engine *e, double *block, int lanes,
+                                 const nh_leg *leg, int64_t index)
+{
+    const nh_shape *s = &run->system->shape;
+    size_t n = (size_t)s->n * (size_t)lanes, angles = (size_t)s->angles * (size_t)lanes;
+    return (nh_kernel_io){.step = leg->clock.step,
+                          .time = leg->clock.time,
+                          .parts = run->parts,
+                          .part = run->part,
+                          .index = index,
+                          .q = block,
+                          .v = block + n,
+                          .q_low = block + 2 * n,
+                          .v_low = block + 3 * n,
+                          .revolutions = block + 4 * n,
+                          .memory = block + 4 * n + angles,
+                          .u = block + 4 * n + angles + run->memory * (size_t)lanes,
+                          .scratch = e->scratch,
+                          .scratch_peak = &e->scratch_peak,
+                          .option = run->choice.option,
+                          .table = run->table,
+                          .size = run->size,
+                          .shape = s,
+                          .call = e->call,
+                          .self = e->self,
+                          .compensated = run->compensated,
+                          .row = leg->rows.row,
+                          .wrapped = leg->rows.wrapped,
+                          .row_from = leg->rows.from,
+                          .every = leg->rows.every};
+}
+
+int nh_kernel_begin(const engine *e, nh_kernel_io *io)
+{
+    return e->kernel->start(io);
+}
+
+int nh_kernel_start(nh_run *run, const engine *e, nh_kernel_io *io)
+{
+    return run->pace ? nh_pace_start(run, e, io) : nh_kernel_begin(e, io);
+}
+
+int nh_kernel_advance(nh_run *run, const engine *e, nh_kernel_io *io, int64_t steps)
+{
+    return run->pace ? nh_pace_advance(run, e, io, steps) : e->kernel->advance(io, 1, steps);
+}
+
+int nh_kernel_advance_team(const nh_kernel *kernel, nh_kernel_io *io, int groups, int64_t steps)
+{
+    return kernel->advance(io, groups, steps);
+}
+
+int nh_kernel_step(const engine *e, nh_kernel_io *io, double t, double h, bool afresh)
+{
+    io->time = t;
+    io->step = h;
+    io->index = 0;
+    const int status = afresh ? nh_kernel_begin(e, io) : NH_KERNEL_OK;
+    return status ? status : e->kernel->advance(io, 1, 1);
+}
+
+/* ---- starting ---- */
+
+/* A method that chooses its own steps and is restarted keeps its counts of steps. */
+static void keep_counts(const nh_run *run, group *g)
+{
+    if (!nh_choice_adapts(&run->choice))
+        return;
+    const size_t at = nh_run_counts_row(run) * (size_t)g->lanes;
+    memcpy(g->block + at, g->saved + at, 2 * (size_t)g->lanes * sizeof *g->block);
+}
+
+bool nh_leg_start(nh_run *run, group *g, const nh_leg *leg, nh_failure *f)
+{
+    const size_t bytes = run->state_size * (size_t)g->lanes * sizeof(double);
+    engine *e = nh_run_fast_engine(run);
+    nh_group_follow(run, g);
+    memcpy(g->saved, g->block, bytes);
+    nh_kernel_io io = nh_kernel_arguments(run, e, g->block, g->lanes, leg, leg->from);
+    bool started = nh_kernel_start(run, e, &io) == NH_KERNEL_OK;
+    if (!started) {
+        memcpy(g->block, g->saved, bytes);
+        started = nh_careful_step(run, g, leg, leg->from, true, f);
+    }
+    if (started)
+        keep_counts(run, g);
+    else /* some lanes may have started: undo them all */
+        memcpy(g->block, g->saved, bytes);
+    return started;
+}
+
+bool nh_leg_start_again(nh_run *run, group *g, const nh_clock *clock, double t)
+{
+    engine *e = nh_run_fast_engine(run);
+    const nh_leg leg = {.clock = {t, clock->step}};
+    const bool counts = nh_choice_adapts(&run->choice);
+    double *count = counts ? g->block + nh_run_counts_row(run) : NULL;
+    const double taken = counts ? count[0] : 0, given_up = counts ? count[1] : 0;
+    nh_kernel_io io = nh_kernel_arguments(run, e, g->block, 1, &leg, 0);
+    g->started = nh_kernel_begin(e, &io) == NH_KERNEL_OK;
+    if (counts) {
+        count[0] = taken;
+        count[1] = given_up;
+    }
+    return g->started;
+}
+
+/* ---- one group, or several together ---- */
+
+static bool is_finite(const nh_run *run, const group *g, int *member)
+{
+    size_t count = 2 * (size_t)run->system->shape.n * (size_t)g->lanes;
+    if (g->lanes == NH_LANES && nh_lanes_finite(g->block, count / NH_LANES))
+        return true;
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(g->block[i]) && !(g->retired >> i % (size_t)g->lanes & 1)) {
+            *member = g->first_member + (int)(i % (size_t)g->lanes);
+            return false;
+        }
+    return true;
+}
+
+/* Advances from step `index` on. A step that the kernel rejects is done by the careful engine. */
+static bool advance_group(nh_run *run, group *g, const nh_leg *leg, int64_t index, nh_failure *f)
+{
+    engine *e = nh_run_fast_engine(run);
+    while (index < leg->to) {
+        nh_kernel_io io = nh_kernel_arguments(run, e, g->block, g->lanes, leg, index);
+        int status = nh_kernel_advance(run, e, &io, leg->to - index);
+        index = io.index;
+        if (status == NH_KERNEL_OK)
+            break;
+        if ((e == &run->careful && status != NH_KERNEL_NOT_CONVERGED) ||
+            status == NH_KERNEL_STOPPED) {
+            *f = (nh_failure){status, index, g->first_member, io.iterations, io.residual};
+            return false;
+        }
+        if (run->parts > 1) { /* it may have failed in mid-step: repeat all of them */
+            memcpy(g->block, g->saved, run->state_size * (size_t)g->lanes * sizeof(double));
+            for (index = leg->from; index < leg->to; index++)
+                if (!nh_careful_step(run, g, leg, index, false, f))
+                    return false;
+            break;
+        }
+        if (!nh_careful_step(run, g, leg, index, false, f))
+            return false;
+        index++;
+    }
+    f->kernel_status = NH_FAILED_NOT_FINITE;
+    f->index = leg->to - 1;
+    return is_finite(run, g, &f->member);
+}
+
+bool nh_leg_take(nh_run *run, group *const *team, int size, const nh_leg *leg, nh_failure *f)
+{
+    if (size == 1)
+        return advance_group(run, team[0], leg, leg->from, f);
+    engine *e = nh_run_fast_engine(run);
+    nh_kernel_io io[NH_TEAM_MAX];
+    for (int i = 0; i < size; i++)
+        io[i] = nh_kernel_arguments(run, e, team[i]->block, team[i]->lanes, leg, leg->from);
+    if (run->parts == 1)
+        e->kernel->advance(io, size, leg->to - leg->from);
+    for (int i = 0; i < size; i++)
+        if (!advance_group(run, team[i], leg, io[i].index, f))
+            return false;
+    return true;
+}
+
+bool nh_leg_follow(nh_run *run, group *g, const nh_leg *leg, int64_t *index, nh_own_steps *own,
+                   nh_failure *f)
+{
+    engine *e = nh_run_fast_engine(run);
+    nh_kernel_io io = nh_kernel_arguments(run, e, g->block, 1, leg, *index);
+    io.node = own->node;
+    io.nodes_max = own->most;
+    const int status = e->kernel->advance(&io, 1, leg->to - *index);
+    *index = io.index;
+    own->count = io.nodes;
+    own->full = status == NH_KERNEL_FULL;
+    if (status == NH_KERNEL_OK || own->full)
+        return true;
+    *f = (nh_failure){status, io.index, g->first_member, io.iterations, io.residual};
+    return false;
+}
+
+bool nh_leg_beside(nh_run *run, bool careful, const double *option, double *block, double t,
+                   double step, int64_t steps)
+{
+    engine *e = careful ? &run->careful : nh_run_fast_engine(run);
+    const nh_leg leg = {.clock = {t, step}};
+    if (!careful && (e == &run->careful || run->group[0].lanes > 1))
+        return false;
+    nh_kernel_io io = nh_kernel_arguments(run, e, block, 1, &leg, 0);
+    if (option)
+        io.option = option;
+    return nh_kernel_start(run, e, &io) == NH_KERNEL_OK &&
+           nh_kernel_advance(run, e, &io, steps) == NH_KERNEL_OK;
+}
+
+/* ---- calls of few steps ---- */
+
+/* Such a call may take less time than reading a clock. So the arguments of the kernel are kept from
+ * one call to the next, and a call only checks that nothing has changed since and that nothing is
+ * due before its last step. After at most PREPARED_STEPS steps, and whenever a call fails here, the
+ * loop takes over; after a failure the states are restored first. */
+enum { PREPARED_STEPS = 1024 };
+
+static bool is_many(const nh_run *run)
+{
+    return run->groups > 1 || run->group->lanes > 1;
+}
+
+static bool may_team_up(const nh_run *run)
+{
+    for (int i = 0; i < run->groups; i++)
+        if (run->group[i].retired)
+            return false;
+    return run->parts == 1;
+}
+
+void nh_leg_prepare(nh_run *run, int64_t until)
+{
+    nh_prepared *p = &run->prepared;
+    const group *g = run->group;
+    p->until = 0;
+    p->calls = 0;
+    /* a user's function may ask to stop and must not be called again afterwards */
+    if (until <= run->steps || g->retired || run->careful.callbacks || run->pace ||
+        (is_many(run) && !may_team_up(run)))
+        return;
+    engine *e = nh_run_fast_engine(run);
+    const nh_leg leg = {.clock = nh_run_clock(run)};
+    p->engine = e;
+    p->kernel = e->kernel;
+    p->io = nh_kernel_arguments(run, e, g->block, g->lanes, &leg, run->steps);
+    p->unwatched = run->unwatched;
+    p->until = until < run->steps + PREPARED_STEPS ? until : run->steps + PREPARED_STEPS;
+    p->seconds = -1;
+}
+
+/* Whether the run is unchanged since the call was prepared. */
+static bool is_as_before(const nh_run *run)
+{
+    const nh_prepared *p = &run->prepared;
+    return p->engine->kernel == p->kernel && p->engine->self == p->io.self && run->group->started &&
+           !run->group->retired && run->unwatched == p->unwatched &&
+           run->health->position == run->steps && run->time == p->io.time;
+}
+
+/* The numbers were just stored one by one. A load of several at once would wait until the last of
+ * them has reached memory, so the compiler is kept from combining the loads. */
+#define ONE_BY_ONE __asm__ volatile("")
+
+static void copy(double *to, const double *from, size_t count)
+{
+    _Pragma("GCC unroll 4") for (size_t i = 0; i < count; i++)
+    {
+        to[i] = from[i];
+        ONE_BY_ONE;
+    }
+}
+
+static bool all_finite(const double *x, size_t count)
+{
+    double zero = 0;
+    _Pragma("GCC unroll 4") for (size_t i = 0; i < count; i++)
+    {
+        zero += x[i] * 0; /* not a number if x[i] is not finite */
+        ONE_BY_ONE;
+    }
+    return zero == 0;
+}
+
+static bool advance_one(nh_run *run, int64_t steps, const nh_group_hooks *hooks)
+{
+    nh_prepared *p = &run->prepared;
+    group *g = run->group;
+    if (hooks)
+        hooks->before(hooks->self, g, 1);
+    copy(g->saved, g->block, run->state_size);
+    p->io.index = run->steps;
+    if (p->kernel->advance(&p->io, 1, steps) == NH_KERNEL_OK &&
+        all_finite(g->block, 2 * (size_t)run->system->shape.n)) {
+        if (hooks)
+            (void)hooks->after(hooks->self, g, 1);
+        return true;
+    }
+    copy(g->block, g->saved, run->state_size);
+    return false;
+}
+
+static bool advance(nh_run *run, int64_t steps, const nh_group_hooks *hooks)
+{
+    if (is_many(run) ? !nh_teams_advance(run, steps, hooks) : !advance_one(run, steps, hooks)) {
+        run->prepared.until = 0;
+        return false;
+    }
+    run->health->position = run->steps += steps;
+    return true;
+}
+
+bool nh_leg_take_prepared(nh_run *run, int64_t steps, const nh_group_hooks *hooks)
+{
+    nh_prepared *p = &run->prepared;
+    if (steps < 1 || run->steps + steps > p->until || !is_as_before(run))
+        return false;
+    if (p->seconds >= 0) {
+        run->seconds += p->seconds * (double)steps;
+        return advance(run, steps, hooks);
+    }
+    /* The first of these calls is timed and is taken as typical of those to come. */
+    const double begin = nh_clock_seconds();
+    const bool done = advance(run, steps, hooks);
+    const double taken = nh_clock_seconds() - begin;
+    run->seconds += taken;
+    p->seconds = taken / (double)steps;
+    return done;
+}

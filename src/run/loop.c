@@ -1,0 +1,400 @@
+/* The loop of a run: it asks the attachments for their next stops, takes a leg up to the first of
+ * them, and lets act what is due there.
+ *
+ * The states before a leg are saved, so that a failure inside it can be located to the step and
+ * every member can be restored to the last step that all members completed. Where an attachment has
+ * to act within a step, that step is a sequence of shorter legs. */
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "run/attach.h"
+#include "run/events.h"
+#include "run/health.h"
+#include "run/solution.h"
+
+const nh_attachment *const nh_attachments[NH_ATTACHMENTS] = {
+#define NH_ATTACHMENT(name) &nh_attachment_##name,
+#include "run/attach.def"
+#undef NH_ATTACHMENT
+};
+
+typedef struct loop { /* one call */
+    nh_run *run;
+    const nh_lead *lead; /* or NULL */
+    nh_clock clock;
+    nh_trace rows;
+    int64_t last;                /* the step to end at */
+    int64_t due[NH_ATTACHMENTS]; /* the next stop of each */
+} loop;
+
+/* ---- legs of all groups ---- */
+
+/* Whether all its lanes are retired. */
+static bool is_deserted(const group *g)
+{
+    return g->retired == (1u << g->lanes) - 1;
+}
+
+static bool is_over(const loop *l)
+{
+    return l->lead && l->lead->over(l->run, NULL);
+}
+
+static bool start_all(const loop *l, const nh_clock *clock, nh_failure *f)
+{
+    nh_run *run = l->run;
+    const nh_leg leg = {.clock = *clock, .from = run->steps, .rows = l->rows};
+    for (group *g = run->group; g < run->group + run->groups; g++) {
+        if (g->started || is_deserted(g) || nh_crossings_ended(run, g->first_member, NULL))
+            continue;
+        g->started = nh_leg_start(run, g, &leg, f);
+        if (l->lead)
+            l->lead->started(run, g);
+        if (!g->started)
+            return false;
+    }
+    return true;
+}
+
+static void save(const loop *l)
+{
+    nh_run *run = l->run;
+    if (l->lead)
+        l->lead->save(run);
+    for (group *g = run->group; !l->lead && g < run->group + run->groups; g++)
+        memcpy(g->saved, g->block, run->state_size * (size_t)g->lanes * sizeof(double));
+}
+
+static void restore(const loop *l)
+{
+    nh_run *run = l->run;
+    if (l->lead)
+        l->lead->restore(run);
+    for (group *g = run->group; !l->lead && g < run->group + run->groups; g++)
+        memcpy(g->block, g->saved, run->state_size * (size_t)g->lanes * sizeof(double));
+}
+
+static bool take(const loop *l, const nh_leg *leg, nh_failure *f)
+{
+    nh_run *run = l->run;
+    const int most = run->group[0].lanes > 1 && !l->lead ? NH_TEAM_MAX : 1;
+    int size = 0;
+    group *team[NH_TEAM_MAX];
+    for (int i = 0; i < run->groups; i++) {
+        if (!is_deserted(run->group + i))
+            team[size++] = run->group + i;
+        if (size == 0 || (size < most && i + 1 < run->groups))
+            continue;
+        if (l->lead ? !l->lead->take(run, team[0], leg, f) : !nh_leg_take(run, team, size, leg, f))
+            return false;
+        size = 0;
+    }
+    return true;
+}
+
+/* The steps up to `to` are done, or those up to the end of the last member. */
+static void count_steps(const loop *l, int64_t to)
+{
+    if (!l->lead || !l->lead->over(l->run, &l->run->steps))
+        l->run->steps = to;
+}
+
+/* ---- failures ---- */
+
+/* A leg failed: go step by step up to the first step that fails for any member. */
+static nh_status locate(const loop *l, int64_t to, nh_report *report)
+{
+    nh_run *run = l->run;
+    nh_failure f = {0};
+    restore(l);
+    while (run->steps < to) {
+        const nh_leg step = {l->clock, run->steps, run->steps + 1, l->rows};
+        save(l);
+        if (!take(l, &step, &f))
+            break;
+        run->steps++;
+    }
+    restore(l);
+    return nh_describe_failure(run, &l->clock, &f, report);
+}
+
+/* The user's function asked to stop and must not be called again, so no step is repeated. With one
+ * group, the state before the step is kept; with several, the state before the leg. */
+static nh_status stop(const loop *l, const nh_failure *f, nh_report *report)
+{
+    nh_run *run = l->run;
+    run->stopped = true;
+    if (run->groups == 1 && run->parts == 1 && !l->lead)
+        run->steps = f->index;
+    else
+        restore(l);
+    return nh_describe_failure(run, &l->clock, f, report);
+}
+
+/* ---- from stop to stop ---- */
+
+/* Lets the attachments act, all of which are told where they are. */
+static nh_status act(const loop *l, const nh_clock *clock, int64_t from, nh_report *report)
+{
+    nh_status status = NH_OK;
+    NH_EACH_ATTACHED(a, act)
+    {
+        const nh_stop here = {clock, from, l->due[a - nh_attachments]};
+        if (status == NH_OK)
+            status = (*a)->act(l->run, &here, report);
+    }
+    return status;
+}
+
+/* The memory of a method is valid only for steps of one length, unless the method chooses its
+ * own. */
+static void forget_step(nh_run *run)
+{
+    for (int i = 0; i < run->groups && !nh_run_adapts(run); i++)
+        run->group[i].started = false;
+}
+
+static double next_time(const nh_run *run)
+{
+    double next = INFINITY;
+    NH_EACH_ATTACHED(a, next_time)
+    {
+        const double time = (*a)->next_time(run);
+        next = time < next ? time : next;
+    }
+    return next;
+}
+
+/* A step in pieces, because something is to happen within it; afterwards the run counts it as one
+ * whole step. */
+static nh_status take_pieces(const loop *l, nh_report *report)
+{
+    nh_run *run = l->run;
+    const double step = l->clock.step, done = (double)run->steps;
+    const double end = l->clock.time + (done + 1) * step, close = 1e-9 * step;
+    double now = nh_clock_at(&l->clock, run->steps);
+    nh_status status = NH_OK;
+    nh_failure f = {0};
+    save(l);
+    while (status == NH_OK && now < end) {
+        const double next = next_time(run), to = next < end - close ? next : end;
+        nh_leg piece = {.from = run->steps, .to = run->steps + 1, .rows = l->rows};
+        piece.clock.step = to - now; /* the times of steps are counted from the start */
+        piece.clock.time = now - done * piece.clock.step;
+        forget_step(run);
+        if (!start_all(l, &piece.clock, &f) || !take(l, &piece, &f)) {
+            restore(l);
+            status = nh_describe_failure(run, &l->clock, &f, report);
+        }
+        now = to;
+        piece.clock.time = now - done * piece.clock.step;
+        if (status == NH_OK && to < end)
+            status = act(l, &piece.clock, piece.from, report);
+    }
+    forget_step(run);
+    if (status == NH_OK)
+        count_steps(l, run->steps + 1);
+    else
+        nh_run_resume(run, &l->clock);
+    return status;
+}
+
+/* The first stop, or the last step of the call. */
+static int64_t next_stop(loop *l)
+{
+    int64_t to = l->last;
+    NH_EACH_ATTACHED(a, next)
+    {
+        const int64_t next = (*a)->next(l->run, &l->clock);
+        l->due[a - nh_attachments] = next;
+        to = next < to ? next : to;
+    }
+    return to;
+}
+
+static nh_status go_to_stop(loop *l, nh_report *report)
+{
+    nh_run *run = l->run;
+    nh_status status = NH_OK;
+    nh_failure f = {0};
+    const nh_leg leg = {l->clock, run->steps, next_stop(l), l->rows};
+    if (leg.to == leg.from)
+        status = take_pieces(l, report);
+    else {
+        save(l);
+        if (take(l, &leg, &f))
+            count_steps(l, leg.to);
+        else
+            status = f.kernel_status == NH_KERNEL_STOPPED ? stop(l, &f, report)
+                                                          : locate(l, leg.to, report);
+    }
+    if (status != NH_OK || is_over(l))
+        return status;
+    status = act(l, &l->clock, leg.from, report);
+    return status == NH_OK && !start_all(l, &l->clock, &f)
+               ? nh_describe_failure(run, &l->clock, &f, report)
+               : status;
+}
+
+/* ---- a call ---- */
+
+/* Checks that every step stayed within the scratch that the method asked for. */
+static nh_status check_scratch(const nh_run *run, nh_report *report)
+{
+    const engine *e = &run->careful;
+    if (run->fast.scratch_peak > e->scratch_peak)
+        e = &run->fast;
+    if (e->scratch_peak <= (long long)e->scratch_size)
+        return NH_OK;
+    return nh_fail(
+        report, NH_BROKEN_METHOD,
+        "%s on %s uses %lld numbers of scratch memory but requests %zu: an error in the method",
+        run->choice.method->name, run->system->name, e->scratch_peak, e->scratch_size);
+}
+
+nh_status nh_run_check_started(const nh_run *run, int64_t steps, nh_report *report)
+{
+    if (steps < 0)
+        return nh_fail(report, NH_BAD_ARGUMENT, "a run cannot advance by %lld steps",
+                       (long long)steps);
+    for (int i = 0; i < run->groups; i++) {
+        const group *g = run->group + i;
+        for (int lane = 0; lane < g->lanes; lane++)
+            if (!((g->given | g->retired) >> lane & 1))
+                return nh_fail(report, NH_BAD_ARGUMENT,
+                               "member %d of %d has no state; call nh_run_start first",
+                               g->first_member + lane, run->members);
+    }
+    return NH_OK;
+}
+
+static nh_status settle(const loop *l, nh_report *report)
+{
+    nh_status status = NH_OK;
+    nh_failure f = {0};
+    NH_EACH_ATTACHED(a, settle)
+    {
+        if (status == NH_OK)
+            status = (*a)->settle(l->run, &l->clock, report);
+    }
+    return status == NH_OK && !start_all(l, &l->clock, &f)
+               ? nh_describe_failure(l->run, &l->clock, &f, report)
+               : status;
+}
+
+static const nh_lead *lead_of(const nh_run *run)
+{
+    const nh_lead *lead = NULL;
+    NH_EACH_ATTACHED(a, lead)
+    {
+        lead = lead ? lead : (*a)->lead(run);
+    }
+    return lead;
+}
+
+nh_status nh_loop(nh_run *run, int64_t steps, const nh_clock *clock, const nh_trace *rows,
+                  nh_report *report)
+{
+    nh_status status = nh_run_check_started(run, steps, report);
+    if (status != NH_OK)
+        return status;
+    loop l = {.run = run,
+              .lead = lead_of(run),
+              .clock = *clock,
+              .rows = *rows,
+              .last = run->steps + steps};
+    const double begin = nh_clock_seconds();
+    run->prepared.until = 0;
+    run->stopped = false;
+    status = settle(&l, report);
+    if (status == NH_OK && steps > 0)
+        NH_EACH_ATTACHED(a, begin)
+        {
+            (*a)->begin(run, clock);
+        }
+    while (status == NH_OK && run->steps < l.last && !is_over(&l))
+        status = go_to_stop(&l, report);
+    NH_EACH_ATTACHED(a, end)
+    {
+        (*a)->end(run);
+    }
+    run->seconds += nh_clock_seconds() - begin;
+    const nh_status kept = check_scratch(run, report);
+    return kept == NH_OK ? status : kept;
+}
+
+/* The last step up to which a call needs nothing but the kernel. */
+static int64_t quiet_until(nh_run *run, const nh_clock *clock)
+{
+    int64_t until = INT64_MAX;
+    for (int i = 0; i < NH_ATTACHMENTS; i++) {
+        const nh_attachment *a = nh_attachments[i];
+        const int64_t quiet = a->quiet  ? a->quiet(run)
+                              : a->next ? a->next(run, clock) - 1
+                                        : INT64_MAX;
+        until = quiet < until ? quiet : until;
+    }
+    return until;
+}
+
+static nh_status advance(nh_run *run, int64_t steps, const nh_trace *rows, nh_report *report)
+{
+    const nh_clock clock = nh_run_clock(run);
+    const nh_status status = nh_loop(run, steps, &clock, rows, report);
+    if (status == NH_OK && steps > 0)
+        nh_leg_prepare(run, quiet_until(run, &clock));
+    return status;
+}
+
+nh_status nh_run_advance(nh_run *run, int64_t steps, nh_report *report)
+{
+    static const nh_trace none;
+    return nh_leg_take_prepared(run, steps, NULL) ? NH_OK : advance(run, steps, &none, report);
+}
+
+nh_status nh_run_advance_rows(nh_run *run, int64_t steps, const nh_trace *rows, nh_report *report)
+{
+    return advance(run, steps, rows, report);
+}
+
+/* The run goes on from the end of the step as if its clock had begun earlier or later. */
+nh_status nh_run_advance_by(nh_run *run, double length, nh_report *report)
+{
+    if (!(length > 0) || !isfinite(length))
+        return nh_fail(report, NH_BAD_ARGUMENT, "the step must be a positive number, not %g",
+                       length);
+    const double done = (double)run->steps, now = run->time + done * run->step;
+    const nh_clock clock = {now - done * length, length};
+    const nh_trace none = {0};
+    nh_solution_note(run, true);
+    nh_solution_hold(run, true);
+    forget_step(run);
+    nh_status status = nh_loop(run, 1, &clock, &none, report);
+    run->time = (status == NH_OK ? now + length : now) - done * run->step;
+    forget_step(run);
+    if (status == NH_OK)
+        run->health->position = --run->steps;
+    for (int i = 0; run->steps == 0 && i < run->members; i++)
+        nh_run_restart(run, i, 0); /* checks are numbered by whole steps */
+    nh_solution_hold(run, false);
+    nh_solution_note(run, true);
+    return status;
+}
+
+void nh_run_restart(nh_run *run, int member, int64_t steps)
+{
+    NH_EACH_ATTACHED(a, restart)
+    {
+        (*a)->restart(run, member, steps);
+    }
+}
+
+void nh_run_resume(nh_run *run, const nh_clock *clock)
+{
+    NH_EACH_ATTACHED(a, resume)
+    {
+        (*a)->resume(run, clock);
+    }
+}
