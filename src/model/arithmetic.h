@@ -5,11 +5,6 @@
 
 #include "model/expand.h"
 
-/* Fails at a position in the text, unless something failed before. */
-#define FAIL(x, place, ...)                                                                        \
-    ((x)->status =                                                                                 \
-         (x)->status ? (x)->status : nh_fail_at((x)->report, (x)->source, place, __VA_ARGS__))
-
 static inline nh_value nh_number_value(double number)
 {
     return (nh_value){.number = number};

@@ -25,8 +25,6 @@ typedef struct nh_resolver {
     const nh_symbols *constraint_names;
 } nh_resolver;
 
-#define FAIL(r, place, ...) ((r)->status = nh_fail_at((r)->report, (r)->source, place, __VA_ARGS__))
-
 /* An expression; the expression of an index; a list of those. Errors are left in the resolver. */
 void nh_resolve(nh_resolver *r, nh_ast *ast);
 void nh_resolve_index(nh_resolver *r, nh_ast *index);

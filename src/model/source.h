@@ -46,4 +46,9 @@ nh_status nh_source_check(const nh_source *source, nh_report *report);
  * NULL. */
 size_t nh_utf8(const char *text, size_t length, uint32_t *code);
 
+/* Fails at a position in the text, unless something failed before. */
+#define FAIL(x, place, ...)                                                                        \
+    ((x)->status =                                                                                 \
+         (x)->status ? (x)->status : nh_fail_at((x)->report, (x)->source, place, __VA_ARGS__))
+
 #endif
