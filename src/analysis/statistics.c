@@ -5,8 +5,6 @@
 
 #include <math.h>
 
-#include "base/status.h"
-
 /* ---- trends ---- */
 
 /* The sums are formed about the running means (Welford): with t^2 over a long run, digits would

@@ -3,7 +3,6 @@
 #include "export/named_equations.h"
 #include "export/job.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

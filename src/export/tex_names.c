@@ -2,7 +2,6 @@
 #include "export/tex.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

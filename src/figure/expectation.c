@@ -7,7 +7,6 @@
 #include "model/suggest.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/decimal.h"

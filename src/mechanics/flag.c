@@ -8,7 +8,6 @@
  * flag show which they are. */
 #include "mechanics/forms.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -21,7 +21,6 @@
 #include "base/status.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 

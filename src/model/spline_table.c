@@ -7,7 +7,6 @@
 
 #include "base/status.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 static const nh_value zero = {0};

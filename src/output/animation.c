@@ -6,7 +6,6 @@
 #include "output/packed.h"
 #include "output/page.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 

@@ -4,7 +4,8 @@
 #ifndef NH_OUTPUT_PACKED_H
 #define NH_OUTPUT_PACKED_H
 
-#include "base/status.h"
+#include <stdint.h>
+
 #include "base/text.h"
 
 /* Adds {"count":..,"from":..,"step":..,"data":".."}; NaN become gaps. Consecutive values are

@@ -4,7 +4,6 @@
 #include "output/writer.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
