@@ -4,6 +4,7 @@
  * as v lie between (4c-2) 2^(q-2) and (4c+2) 2^(q-2). Scaled by the power 10^-k that makes this
  * interval between 1 and 10 wide, it holds one or two integers, of which at most one is a multiple
  * of 10: take that, else the nearest. One table look-up, three multiplications; no locale. */
+#include "base/status.h"
 
 #include <math.h>
 #include <string.h>
