@@ -13,9 +13,9 @@ bool nh_export_has_directions(const nh_export_job *job);
 /* Whether a name of the kernel is one that the program itself needs; it is changed then. */
 bool nh_export_takes(const nh_export_job *job, nh_c_token token);
 
-/* What is written of two versions of a program: from `first` what `roots` needs, and from `second` what
- * `more_roots` needs, unless it is the same there; under another name if both have it. `second` may
- * be NULL. */
+/* What is written of two versions of a program: from `first` what `roots` needs, and from `second`
+ * what `more_roots` needs, unless it is the same there; under another name if both have it.
+ * `second` may be NULL. */
 typedef struct nh_excerpt {
     nh_c_items *first, *second;
     const char *roots, *more_roots; /* texts that mention what is needed */

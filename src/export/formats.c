@@ -34,7 +34,8 @@ void nh_fill(nh_text *out, const char *text, const nh_filling *fill)
 
 typedef struct format {
     const char *name, *ending;
-    nh_export_writer *write;
+    nh_export_writer *write; /* of programs; NULL for equations */
+    nh_equations_writer *equations;
     bool steps; /* takes steps, by a method */
     bool acts;  /* events that act are supported */
     bool bytes; /* is no text */
@@ -44,10 +45,10 @@ typedef struct format {
 static const format formats[] = {
     {"c", ".c", nh_export_c, .steps = true},
     {"fmu", ".fmu", nh_export_fmu, .steps = true, .acts = true, .bytes = true, .opens = true},
-    {"python", ".py", nh_export_python, .acts = true},
-    {"sympy", ".py", nh_export_sympy, .acts = true},
-    {"json", ".json", nh_export_json, .acts = true},
-    {"latex", ".tex", nh_export_latex, .acts = true}};
+    {"python", ".py", .equations = nh_export_python, .acts = true},
+    {"sympy", ".py", .equations = nh_export_sympy, .acts = true},
+    {"json", ".json", .equations = nh_export_json, .acts = true},
+    {"latex", ".tex", .equations = nh_export_latex, .acts = true}};
 enum { FORMATS = sizeof formats / sizeof *formats };
 
 int nh_export_formats(void)
@@ -329,6 +330,18 @@ static nh_status check_ending(const workplace *w, const char *path, nh_report *r
                    w->format->ending, path);
 }
 
+static nh_status write_text(const workplace *w, nh_text *text, nh_text *header, nh_report *report)
+{
+    if (w->format->write)
+        return w->format->write(text, header, &w->job, report);
+    nh_equations e;
+    nh_status status = nh_equations_open(&e, w->job.system, report);
+    if (status == NH_OK && (!w->format->equations(text, &w->job, &e) || text->failed))
+        status = nh_fail_memory(report);
+    nh_equations_close(&e);
+    return status;
+}
+
 nh_status nh_export(const nh_system *system, const nh_export_options *options, const char *path,
                     nh_report *report)
 {
@@ -342,7 +355,7 @@ nh_status nh_export(const nh_system *system, const nh_export_options *options, c
     if (status == NH_OK && w.format->bytes && nh_file_is_output(path))
         status = nh_fail(report, NH_BAD_ARGUMENT, "an FMU needs an output file NAME.fmu");
     if (status == NH_OK)
-        status = w.format->write(&text, &header, &w.job, report);
+        status = write_text(&w, &text, &header, report);
     if (status == NH_OK && header.data && !nh_file_is_special(path))
         status = write_both(path, &text, &header, w.name, report);
     else if (status == NH_OK && !header.data)
@@ -368,7 +381,7 @@ nh_status nh_export_text(char **out, const nh_system *system, const nh_export_op
     if (status == NH_OK && w.format->bytes)
         status = nh_fail(report, NH_BAD_ARGUMENT, "an FMU needs an output file NAME.fmu");
     if (status == NH_OK)
-        status = w.format->write(&text, &header, &w.job, report);
+        status = write_text(&w, &text, &header, report);
     if (status == NH_OK)
         replace_include(&joined, &text, w.name, header.data);
     if (status == NH_OK && joined.failed)

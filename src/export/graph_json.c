@@ -215,28 +215,20 @@ static bool put_graph(nh_text *out, const nh_equations *e)
     return ok;
 }
 
-nh_status nh_export_json(nh_text *text, nh_text *header, const nh_export_job *job,
-                         nh_report *report)
+bool nh_export_json(nh_text *text, const nh_export_job *job, const nh_equations *e)
 {
-    (void)header;
-    nh_equations e;
-    nh_status status = nh_equations_open(&e, job->system, report);
-    if (status == NH_OK) {
-        nh_text_add(text, "{\n  \"format\": \"nonholo equations\",\n  \"version\": %d,\n", VERSION);
-        nh_text_add(text, "  \"program\": \"nonholo %s\",\n  \"model\": ", nh_version());
-        put_string(text, e.problem->name);
-        nh_text_add_plain(text, ",\n  \"time\": ");
-        put_number(text, job->t);
-        nh_text_add_plain(text, ",\n");
-        put_coordinates(text, &e, job);
-        put_parameters(text, &e);
-        put_inputs(text, &e);
-        put_names(text, "constraints", &e, e.constraints, constraint_name);
-        put_names(text, "observables", &e, e.observables, observable_name);
-        if (!put_graph(text, &e) || text->failed)
-            status = nh_fail_memory(report);
-        nh_text_add_plain(text, "}\n");
-    }
-    nh_equations_close(&e);
-    return status;
+    nh_text_add(text, "{\n  \"format\": \"nonholo equations\",\n  \"version\": %d,\n", VERSION);
+    nh_text_add(text, "  \"program\": \"nonholo %s\",\n  \"model\": ", nh_version());
+    put_string(text, e->problem->name);
+    nh_text_add_plain(text, ",\n  \"time\": ");
+    put_number(text, job->t);
+    nh_text_add_plain(text, ",\n");
+    put_coordinates(text, e, job);
+    put_parameters(text, e);
+    put_inputs(text, e);
+    put_names(text, "constraints", e, e->constraints, constraint_name);
+    put_names(text, "observables", e, e->observables, observable_name);
+    const bool ok = put_graph(text, e);
+    nh_text_add_plain(text, "}\n");
+    return ok;
 }

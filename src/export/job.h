@@ -3,6 +3,7 @@
 #define NH_EXPORT_JOB_H
 
 #include "base/text.h"
+#include "export/named_equations.h"
 #include "run/run.h"
 
 /* A text of src/export/template; NULL for unknown names. Written by tools/embed.py. */
@@ -41,6 +42,8 @@ nh_export_writer nh_export_c; /* NAME.c and NAME.h */
  * says so. */
 nh_export_writer nh_export_fmu;
 
-nh_export_writer nh_export_json, nh_export_python, nh_export_sympy, nh_export_latex;
+/* Append equations. False without memory. */
+typedef bool nh_equations_writer(nh_text *text, const nh_export_job *job, const nh_equations *e);
+nh_equations_writer nh_export_json, nh_export_python, nh_export_sympy, nh_export_latex;
 
 #endif

@@ -113,24 +113,15 @@ static bool put_document(nh_latex *w)
     return ok && !w->left_out.failed;
 }
 
-nh_status nh_export_latex(nh_text *text, nh_text *header, const nh_export_job *job,
-                          nh_report *report)
+bool nh_export_latex(nh_text *text, const nh_export_job *job, const nh_equations *e)
 {
-    (void)header;
-    nh_equations e;
-    nh_status status = nh_equations_open(&e, job->system, report);
-    if (status == NH_OK) {
-        nh_latex w = {.out = text, .e = &e, .job = job, .multiplier = choose_multiplier(&e)};
-        w.used_room = e.model->symbols.count[SYMBOL_LET] + e.model->symbols.count[SYMBOL_FUNCTION] +
-                      e.model->symbols.count[SYMBOL_TABLE] + e.model->symbols.count[SYMBOL_INPUT];
-        w.used = calloc((size_t)w.used_room + 1, sizeof *w.used);
-        const bool ok = w.used && nh_tex_graph_open(&w.graph, &e) && put_document(&w);
-        if (!ok || text->failed)
-            status = nh_fail_memory(report);
-        nh_tex_graph_close(&w.graph);
-        nh_text_free(&w.left_out);
-        free(w.used);
-    }
-    nh_equations_close(&e);
-    return status;
+    nh_latex w = {.out = text, .e = e, .job = job, .multiplier = choose_multiplier(e)};
+    w.used_room = e->model->symbols.count[SYMBOL_LET] + e->model->symbols.count[SYMBOL_FUNCTION] +
+                  e->model->symbols.count[SYMBOL_TABLE] + e->model->symbols.count[SYMBOL_INPUT];
+    w.used = calloc((size_t)w.used_room + 1, sizeof *w.used);
+    const bool ok = w.used && nh_tex_graph_open(&w.graph, e) && put_document(&w);
+    nh_tex_graph_close(&w.graph);
+    nh_text_free(&w.left_out);
+    free(w.used);
+    return ok;
 }

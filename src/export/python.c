@@ -55,12 +55,9 @@ static void put_names(writing *w, const char *label, int count,
 
 static void put_values(nh_text *out, const double *value, int count)
 {
-    nh_text_add_plain(out, "np.array([");
-    for (int i = 0; i < count; i++) {
-        nh_text_add_plain(out, i ? ", " : "");
-        nh_script_number(out, value[i], false);
-    }
-    nh_text_add_plain(out, "], dtype=float)");
+    nh_text_add_plain(out, "np.array(");
+    nh_script_numbers(out, value, count);
+    nh_text_add_plain(out, ", dtype=float)");
 }
 
 static void put_parameters(writing *w)
@@ -180,27 +177,18 @@ static bool put_functions(writing *w)
     return ok;
 }
 
-nh_status nh_export_python(nh_text *text, nh_text *header, const nh_export_job *job,
-                           nh_report *report)
+bool nh_export_python(nh_text *text, const nh_export_job *job, const nh_equations *e)
 {
-    (void)header;
-    nh_equations e;
-    nh_status status = nh_equations_open(&e, job->system, report);
-    if (status == NH_OK) {
-        writing w = {.out = text, .e = &e, .job = job};
-        const nh_filling fill[] = {{"@model@", e.problem->name}, {"@version@", nh_version()}, {0}};
-        nh_fill(text, nh_template("numpy_begin.py"), fill);
-        bool ok = nh_identifiers_make(&w.names, &e, false, reserved);
-        if (ok) {
-            put_data(&w);
-            nh_text_add_plain(text, nh_template("numpy_given.py"));
-            ok = put_functions(&w);
-            nh_text_add_plain(text, nh_template("numpy_end.py"));
-        }
-        nh_identifiers_free(&w.names);
-        if (!ok || text->failed)
-            status = nh_fail_memory(report);
+    writing w = {.out = text, .e = e, .job = job};
+    const nh_filling fill[] = {{"@model@", e->problem->name}, {"@version@", nh_version()}, {0}};
+    nh_fill(text, nh_template("numpy_begin.py"), fill);
+    bool ok = nh_identifiers_make(&w.names, e, false, reserved);
+    if (ok) {
+        put_data(&w);
+        nh_text_add_plain(text, nh_template("numpy_given.py"));
+        ok = put_functions(&w);
+        nh_text_add_plain(text, nh_template("numpy_end.py"));
     }
-    nh_equations_close(&e);
-    return status;
+    nh_identifiers_free(&w.names);
+    return ok;
 }

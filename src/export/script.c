@@ -279,3 +279,13 @@ void nh_script_names(nh_text *out, int count, const char *(*name)(const void *, 
     }
     nh_text_add_plain(out, ")");
 }
+
+void nh_script_numbers(nh_text *out, const double *value, int count)
+{
+    nh_text_add_plain(out, "[");
+    for (int i = 0; i < count; i++) {
+        nh_text_add_plain(out, i ? ", " : "");
+        nh_script_number(out, value[i], false);
+    }
+    nh_text_add_plain(out, "]");
+}

@@ -35,6 +35,7 @@ void nh_script_put(const nh_script *s, nh_text *out, nh_expr e);
 /* Appends a line: `begin`, then the expression, broken if it is long. */
 void nh_script_line(const nh_script *s, nh_text *out, const char *begin, nh_expr e);
 void nh_script_number(nh_text *out, double value, bool exact);
+void nh_script_numbers(nh_text *out, const double *value, int count); /* [1.0, 2.0] */
 void nh_script_close(nh_script *s);
 
 /* "text" in Python. */

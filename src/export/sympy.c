@@ -80,16 +80,6 @@ static const char *velocity(const void *e, int i)
     return nh_system_velocity_name(((const nh_equations *)e)->system, i);
 }
 
-static void put_numbers(nh_text *out, const double *value, int count)
-{
-    nh_text_add_plain(out, "[");
-    for (int i = 0; i < count; i++) {
-        nh_text_add_plain(out, i ? ", " : "");
-        nh_script_number(out, value[i], false);
-    }
-    nh_text_add_plain(out, "]");
-}
-
 static void put_start(writing *w)
 {
     nh_text_add_plain(w->out, "VELOCITIES = ");
@@ -97,9 +87,9 @@ static void put_start(writing *w)
     nh_text_add_plain(w->out, "\nSTART = (");
     nh_script_number(w->out, w->job->t, false);
     nh_text_add_plain(w->out, ", ");
-    put_numbers(w->out, w->job->q, w->e->coordinates);
+    nh_script_numbers(w->out, w->job->q, w->e->coordinates);
     nh_text_add_plain(w->out, ", ");
-    put_numbers(w->out, w->job->v, w->e->velocities);
+    nh_script_numbers(w->out, w->job->v, w->e->velocities);
     nh_text_add_plain(w->out, ")\n");
 }
 
@@ -195,32 +185,23 @@ static bool put_script(writing *w)
     return put_model(w);
 }
 
-nh_status nh_export_sympy(nh_text *text, nh_text *header, const nh_export_job *job,
-                          nh_report *report)
+bool nh_export_sympy(nh_text *text, const nh_export_job *job, const nh_equations *e)
 {
-    (void)header;
-    nh_equations e;
-    nh_status status = nh_equations_open(&e, job->system, report);
-    if (status == NH_OK) {
-        writing w = {.out = text, .e = &e, .job = job};
-        const nh_filling fill[] = {
-            {"@model@", e.problem->name},
-            {"@version@", nh_version()},
-            {"@rotations@", e.problem->rotations
-                                ? "A rotation is a unit quaternion, in q with its four numbers and "
-                                  "in v with their rates;\n"
-                                  "accelerations() takes and returns body rates, as nonholo does. "
-                                  "L has a term that gives\n"
-                                  "a mass to the length of the quaternion, which does not change.\n"
-                                : ""},
-            {0}};
-        nh_fill(text, nh_template("sympy_begin.py"), fill);
-        bool ok = nh_identifiers_make(&w.names, &e, true, reserved) && put_script(&w);
-        nh_text_add_plain(text, nh_template("sympy_end.py"));
-        nh_identifiers_free(&w.names);
-        if (!ok || text->failed)
-            status = nh_fail_memory(report);
-    }
-    nh_equations_close(&e);
-    return status;
+    writing w = {.out = text, .e = e, .job = job};
+    const nh_filling fill[] = {
+        {"@model@", e->problem->name},
+        {"@version@", nh_version()},
+        {"@rotations@", e->problem->rotations
+                            ? "A rotation is a unit quaternion, in q with its four numbers and "
+                              "in v with their rates;\n"
+                              "accelerations() takes and returns body rates, as nonholo does. "
+                              "L has a term that gives\n"
+                              "a mass to the length of the quaternion, which does not change.\n"
+                            : ""},
+        {0}};
+    nh_fill(text, nh_template("sympy_begin.py"), fill);
+    bool ok = nh_identifiers_make(&w.names, e, true, reserved) && put_script(&w);
+    nh_text_add_plain(text, nh_template("sympy_end.py"));
+    nh_identifiers_free(&w.names);
+    return ok;
 }

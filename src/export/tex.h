@@ -22,6 +22,8 @@ void nh_tex_words(nh_text *out, const char *words);
 int nh_tex_width(const char *text);
 /* Without marks for breaks. */
 void nh_tex_flat(nh_text *out, const char *text);
+/* In parentheses, which grow with what is tall; long text may be broken. */
+void nh_tex_enclose(nh_text *out, const char *text, bool tall);
 /* One line of an align environment, `left` &= `right`, or several lines if it is long. */
 void nh_tex_equation(nh_text *out, const char *left, const char *sign, const char *right);
 

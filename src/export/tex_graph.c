@@ -9,7 +9,6 @@
 enum {
     FRACTION_MOST = 36, /* width above or below a fraction bar, in characters, */
     ROOT_MOST = 60,     /* and under a root; anything wider is written so that it can be broken */
-    FLAT_MOST = 30      /* width in parentheses that are not broken */
 };
 
 typedef enum binding { IN_SUM, IN_PRODUCT, IN_POWER } binding;
@@ -56,18 +55,7 @@ static nh_text written(const nh_tex_graph *t, nh_expr e, binding around)
 
 static void enclose(nh_text *out, const char *text)
 {
-    if (!text) {
-        out->failed = true;
-        return;
-    }
-    const bool tall = strstr(text, "\\frac") || strstr(text, "\\sqrt");
-    if (nh_tex_width(text) > FLAT_MOST) {
-        nh_text_add(out, tall ? "\\bigl(%s\\bigr)" : "(%s)", text);
-        return;
-    }
-    nh_text_add_plain(out, tall ? "\\left(" : "(");
-    nh_tex_flat(out, text);
-    nh_text_add_plain(out, tall ? "\\right)" : ")");
+    nh_tex_enclose(out, text, text && (strstr(text, "\\frac") || strstr(text, "\\sqrt")));
 }
 
 static void put_flat(const nh_tex_graph *t, nh_text *out, nh_expr e)

@@ -216,6 +216,18 @@ void nh_tex_flat(nh_text *out, const char *text)
     }
 }
 
+void nh_tex_enclose(nh_text *out, const char *text, bool tall)
+{
+    enum { FLAT_MOST = 30 }; /* width that is not broken */
+    const bool flat = nh_tex_width(text) <= FLAT_MOST;
+    nh_text_add_plain(out, !tall ? "(" : flat ? "\\left(" : "\\bigl(");
+    if (flat)
+        nh_tex_flat(out, text);
+    else
+        nh_text_add_plain(out, text);
+    nh_text_add_plain(out, !tall ? ")" : flat ? "\\right)" : "\\bigr)");
+}
+
 /* Appends a side that begins at `column`, broken where it gets too long; returns where it ends. */
 static int put_side(nh_text *out, const char *side, int column)
 {

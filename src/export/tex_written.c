@@ -8,7 +8,6 @@
 enum {
     FRACTION_MOST = 36, /* width above or below a fraction bar; wider ones get a slash */
     ROOT_MOST = 60,     /* width under a root; anything wider is written so that it can be broken */
-    FLAT_MOST = 30      /* width in parentheses that are not broken */
 };
 
 typedef enum binding { IN_SUM, IN_PRODUCT, IN_POWER } binding;
@@ -23,22 +22,11 @@ static nh_text written(const nh_ast *ast, binding around)
     return text;
 }
 
-/* Adds parentheses: short ones grow with their contents, long ones may be broken. */
 static void enclose(nh_text *out, const char *text)
 {
-    if (!text) {
-        out->failed = true;
-        return;
-    }
-    const bool tall = strstr(text, "\\frac") || strstr(text, "matrix") || strstr(text, "\\sum") ||
-                      strstr(text, "cases");
-    if (nh_tex_width(text) > FLAT_MOST) {
-        nh_text_add(out, tall ? "\\bigl(%s\\bigr)" : "(%s)", text);
-        return;
-    }
-    nh_text_add_plain(out, tall ? "\\left(" : "(");
-    nh_tex_flat(out, text);
-    nh_text_add_plain(out, tall ? "\\right)" : ")");
+    nh_tex_enclose(out, text,
+                   text && (strstr(text, "\\frac") || strstr(text, "matrix") ||
+                            strstr(text, "\\sum") || strstr(text, "cases")));
 }
 
 static void put_enclosed(nh_text *out, const nh_ast *ast)

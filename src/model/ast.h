@@ -159,6 +159,10 @@ typedef struct nh_symbols {
 } nh_symbols;
 
 nh_symbol *nh_symbols_find(const nh_symbols *symbols, const char *name);
+struct nh_suggest;
+/* Offers the names of one kind as suggestions, and lists them; returns how long the list is. */
+size_t nh_symbols_offer(const nh_symbols *symbols, nh_symbol_kind kind, struct nh_suggest *suggest,
+                        char *list, size_t room);
 /* The name must be new. Gives the symbol its number. False if out of memory. */
 bool nh_symbols_add(nh_symbols *symbols, nh_arena *arena, nh_symbol *symbol);
 /* "a coordinate", for messages. */

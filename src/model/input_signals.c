@@ -42,18 +42,8 @@ void nh_read_inputs(nh_parser *p, nh_statement *s)
     do {
         if (!nh_expect_name(p, "the name of an input"))
             return;
-        nh_item *item = nh_add_item(p, s, nh_peek(p, 0).place);
-        nh_symbol *symbol = item ? nh_define(p, SYMBOL_INPUT) : NULL;
-        if (!symbol)
-            return;
-        item->symbol = symbol;
-        if (nh_accept(p, '[')) {
-            symbol->from = nh_read_range(p);
-            if (!symbol->from || !nh_expect(p, ']', "']' after the range of the family"))
-                return;
-            symbol->to = symbol->from->next;
-        }
-        if (!nh_expect(p, '=', "'=' and the default of the input"))
+        nh_symbol *symbol = nh_define_family(p, s, SYMBOL_INPUT);
+        if (!symbol || !nh_expect(p, '=', "'=' and the default of the input"))
             return;
         symbol->body = nh_read_expression(p);
     } while (nh_accept(p, ','));
@@ -96,14 +86,8 @@ static nh_status unknown_input(nh_builder *b, const char *name)
 {
     nh_suggest suggest = nh_suggest_begin(name);
     char list[256] = "";
-    size_t used = 0;
-    for (const nh_symbol *s = b->model->symbols.first; s; s = s->next)
-        if (s->kind == SYMBOL_INPUT) {
-            nh_suggest_offer(&suggest, s->name);
-            if (used < sizeof list)
-                used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "",
-                                         s->name);
-        }
+    const size_t used =
+        nh_symbols_offer(&b->model->symbols, SYMBOL_INPUT, &suggest, list, sizeof list);
     const nh_symbol *other = nh_symbols_find(&b->model->symbols, name);
     if (used == 0)
         return nh_fail(b->report, NH_BAD_ARGUMENT,

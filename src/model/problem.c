@@ -49,14 +49,8 @@ static nh_status unknown_parameter(nh_builder *b, const char *name)
 {
     nh_suggest suggest = nh_suggest_begin(name);
     char list[256] = "";
-    size_t used = 0;
-    for (const nh_symbol *s = b->model->symbols.first; s; s = s->next)
-        if (s->kind == SYMBOL_PARAMETER) {
-            nh_suggest_offer(&suggest, s->name);
-            if (used < sizeof list)
-                used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "",
-                                         s->name);
-        }
+    const size_t used =
+        nh_symbols_offer(&b->model->symbols, SYMBOL_PARAMETER, &suggest, list, sizeof list);
     const char *other = nh_symbols_find(&b->model->symbols, name) ? " is not a parameter" : "";
     if (used == 0)
         return nh_fail(b->report, NH_BAD_ARGUMENT, "'%s'%s: the model %s has no parameters", name,

@@ -247,6 +247,22 @@ static void mark_angles(nh_parser *p, nh_statement *s, const seen_angle *angle)
                        "the end, or after each of them");
 }
 
+nh_symbol *nh_define_family(nh_parser *p, nh_statement *s, nh_symbol_kind kind)
+{
+    nh_item *item = nh_add_item(p, s, nh_peek(p, 0).place);
+    nh_symbol *symbol = item ? nh_define(p, kind) : NULL;
+    if (!symbol)
+        return NULL;
+    item->symbol = symbol;
+    if (nh_accept(p, '[')) {
+        symbol->from = nh_read_range(p);
+        if (!symbol->from || !nh_expect(p, ']', "']' after the range of the family"))
+            return NULL;
+        symbol->to = symbol->from->next;
+    }
+    return symbol;
+}
+
 void nh_read_declarations(nh_parser *p, nh_statement *s)
 {
     seen_angle angle = {0};
@@ -258,17 +274,8 @@ void nh_read_declarations(nh_parser *p, nh_statement *s)
                                : kind == SYMBOL_ROTATION ? "the name of a rotation"
                                                          : "the name of a velocity"))
             return;
-        nh_item *item = nh_add_item(p, s, nh_peek(p, 0).place);
-        nh_symbol *symbol = item ? nh_define(p, kind) : NULL;
-        if (!symbol)
+        if (!nh_define_family(p, s, kind))
             return;
-        item->symbol = symbol;
-        if (nh_accept(p, '[')) {
-            symbol->from = nh_read_range(p);
-            if (!symbol->from || !nh_expect(p, ']', "']' after the range of the family"))
-                return;
-            symbol->to = symbol->from->next;
-        }
         if (kind == SYMBOL_COORDINATE)
             see_angle(p, &angle);
     } while (nh_accept(p, ','));

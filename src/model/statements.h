@@ -12,6 +12,8 @@ bool nh_expect_name(nh_parser *p, const char *expected);
 bool nh_read_for(nh_parser *p, nh_statement *s);
 /* Takes the next name and defines it. */
 nh_symbol *nh_define(nh_parser *p, nh_symbol_kind kind);
+/* ... as the next item of a statement, perhaps with a range: a family. */
+nh_symbol *nh_define_family(nh_parser *p, nh_statement *s, nh_symbol_kind kind);
 
 typedef void nh_statement_reader(nh_parser *p, nh_statement *s);
 nh_statement_reader nh_read_model, nh_read_definitions, nh_read_declarations, nh_read_lagrangian,

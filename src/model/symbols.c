@@ -2,9 +2,11 @@
  * file. */
 #include "model/ast.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/hash.h"
+#include "model/suggest.h"
 
 static size_t hash(const char *name)
 {
@@ -50,6 +52,20 @@ bool nh_symbols_add(nh_symbols *symbols, nh_arena *arena, nh_symbol *symbol)
     *symbols->last = symbol;
     symbols->last = &symbol->next;
     return true;
+}
+
+size_t nh_symbols_offer(const nh_symbols *symbols, nh_symbol_kind kind, nh_suggest *suggest,
+                        char *list, size_t room)
+{
+    size_t used = 0;
+    for (const nh_symbol *s = symbols->first; s; s = s->next)
+        if (s->kind == kind) {
+            nh_suggest_offer(suggest, s->name);
+            if (used < room)
+                used +=
+                    (size_t)snprintf(list + used, room - used, "%s%s", used ? ", " : "", s->name);
+        }
+    return used;
 }
 
 const char *nh_symbol_a(nh_symbol_kind kind)
