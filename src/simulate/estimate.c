@@ -13,7 +13,13 @@
  *
  * A method that chooses its own steps is run again with ten times the tolerance and with a tenth of
  * it. The latter solution is so much better that its distance is the error, provided that the
- * former shows that the error does depend on the tolerance in this way. */
+ * former shows that the error does depend on the tolerance in this way.
+ *
+ * Solutions of one method may agree by chance, because they share their nodes or pass a difficult
+ * place alike. So another method, with nodes of its own and a tolerance well below the estimate,
+ * solves the problem, too; where it is farther away, its distance is the error. If the system
+ * depends on time, it does so once more with short steps of one length, which do not miss what
+ * happens in a short time. */
 #include "simulate/simulation.h"
 #include "base/clock.h"
 #include "base/decimal.h"
@@ -34,6 +40,9 @@ static const double advised_seconds = 0.25, patience = 1;  /* of the simulation;
 static const double near_enough = 0.05, fine_enough = 0.5; /* for solutions that show their order */
 static const double unresolved = 0.1;                      /* an error that is worth a remark */
 static const double finest = 1e-14;                        /* tolerance */
+static const double aside = 0.02, closest = 1e-13; /* of the other method: of the estimate */
+static const double disagreement = 3;              /* between the two that is remarkable */
+enum { SHORT_STEPS = 10000, NODES = 64 };          /* of the other method */
 
 typedef struct solution {
     int64_t steps;
@@ -49,7 +58,7 @@ typedef struct estimator {
     double order, deadline;
     double tolerance; /* of a method that chooses its own steps; else 0 */
     double *scale;    /* of each component */
-    solution own, half, quarter, twice, four;
+    solution own, half, quarter, twice, four, other;
     nh_report *report;
 } estimator;
 
@@ -87,7 +96,7 @@ static nh_status find_scales(estimator *e)
 typedef struct solving {
     estimator *estimator;
     solution *solution;
-    bool notes; /* note the motion, if the simulation has recorded too little of it */
+    bool notes; /* note the motion, if the simulation has recorded too little of it, or a section */
 } solving;
 
 static nh_status take_states(void *user, const nh_samples *samples, nh_report *report)
@@ -116,7 +125,7 @@ static int is_late(void *user, int64_t steps)
 static nh_status advance(estimator *e, solution *y, nh_run *run)
 {
     const nh_simulation *s = e->simulation;
-    solving now = {e, y, nh_record_rows(s->record) < FEW_POINTS};
+    solving now = {e, y, nh_record_rows(s->record) < FEW_POINTS || s->in_section};
     int64_t every = y->steps > 64 ? y->steps / 64 : 1;
     nh_sample_options options = {.steps = y->steps,
                                  .every = now.notes ? every : y->steps,
@@ -154,15 +163,12 @@ static bool with_tolerance(const char *method, double factor, char *text, size_t
     return *method == 0;
 }
 
-/* The solution with another number of steps or another tolerance; false if there is none. */
-static bool solve(estimator *e, solution *y, int64_t steps)
+/* The solution by a method with another number of steps; false if there is none. */
+static bool solve_by(estimator *e, solution *y, int64_t steps, const char *method)
 {
     const nh_run_options *how = &e->simulation->how;
-    const bool controlled = y->tolerance > 0;
-    char method[256];
-    if (controlled && !with_tolerance(how->method, y->tolerance, method, sizeof method))
-        return false;
     y->steps = steps;
+    free(y->end);
     y->end = calloc((size_t)e->width + 1, sizeof *y->end);
     if (!y->end) {
         y->status = nh_fail_memory(e->report);
@@ -170,7 +176,9 @@ static bool solve(estimator *e, solution *y, int64_t steps)
     }
     nh_run *run;
     nh_run_options options = nh_simulation_stepping(e->simulation, steps);
-    options.method = controlled ? method : how->method;
+    options.method = method;
+    if (y == &e->other)
+        options.compose = NULL;
     options.step = how->step * (double)how->steps / (double)steps;
     y->status = nh_run_create(&run, e->simulation->system, &options, e->report);
     if (y->status == NH_OK)
@@ -180,6 +188,16 @@ static bool solve(estimator *e, solution *y, int64_t steps)
         if (!isfinite(y->end[i]))
             y->status = nh_fail(e->report, NH_NOT_FINITE, "the state is not finite");
     return y->status == NH_OK && !y->late;
+}
+
+/* The solution with another number of steps or another tolerance; false if there is none. */
+static bool solve(estimator *e, solution *y, int64_t steps)
+{
+    const char *method = e->simulation->how.method;
+    char text[256];
+    if (y->tolerance > 0 && !with_tolerance(method, y->tolerance, text, sizeof text))
+        return false;
+    return solve_by(e, y, steps, y->tolerance > 0 ? text : method);
 }
 
 /* ---- comparing them ------------------------------------------------------------------------ */
@@ -312,6 +330,55 @@ static bool compare_solutions(estimator *e, nh_estimate *out)
     return true;
 }
 
+/* ---- another method ------------------------------------------------------------------------ */
+
+/* Inputs that are held from step to step make the motion depend on the steps. */
+static bool is_sampled_by_steps(const nh_system *system)
+{
+    const nh_problem *p = system->mechanics ? system->mechanics->problem : NULL;
+    bool sampled = false;
+    for (int i = 0; p && i < p->inputs; i++)
+        sampled |= p->input[i].sampled && !(p->input_period > 0);
+    return sampled;
+}
+
+/* The errors are at least the distances of the other solution. */
+static void take_distances(estimator *e, nh_estimate *out)
+{
+    double *error = e->simulation->motion + 2 * e->width, largest = 0;
+    for (int i = 0; i < e->width; i++) {
+        const double apart = fabs(e->own.end[i] - e->other.end[i]);
+        error[i] = fmax(error[i], apart);
+        if (error[i] > 0 && error[i] / e->scale[i] > largest) {
+            largest = error[i] / e->scale[i];
+            out->component = i;
+        }
+    }
+    if (largest > disagreement * out->error)
+        out->converging = false;
+    out->error = largest;
+}
+
+static void compare_with_other_method(estimator *e, nh_estimate *out)
+{
+    const nh_simulation *s = e->simulation;
+    const bool is_dop853 = strncmp(s->how.method, "dop853", 6) == 0;
+    const double tolerance = fmin(fmax(aside * out->error, closest), 1e-7);
+    double least = INFINITY;
+    char method[128];
+    for (int i = 0; i < e->width; i++)
+        least = e->scale[i] > 0 ? fmin(least, e->scale[i]) : least;
+    if (is_sampled_by_steps(s->system) || isinf(least))
+        return;
+    nh_print(method, sizeof method, "%s:tolerance=%.17g,absolute=%.17g",
+             is_dop853 ? "verner98" : "dop853", tolerance, tolerance * least);
+    if (solve_by(e, &e->other, NODES, method))
+        take_distances(e, out);
+    if (!s->system->facts.autonomous && !e->other.late &&
+        solve_by(e, &e->other, SHORT_STEPS, is_dop853 ? "verner98" : "dop853"))
+        take_distances(e, out);
+}
+
 /* ---- the estimate -------------------------------------------------------------------------- */
 
 /* The order of the method, and its tolerance if it chooses its own steps; 0 for what does not
@@ -394,7 +461,7 @@ static void remark_on(nh_simulation *s, const nh_estimate *found)
 
 static void release(estimator *e)
 {
-    solution *all[] = {&e->own, &e->half, &e->quarter, &e->twice, &e->four};
+    solution *all[] = {&e->own, &e->half, &e->quarter, &e->twice, &e->four, &e->other};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         free(all[i]->end);
     free(e->scale);
@@ -422,6 +489,8 @@ static nh_status find_estimate(nh_simulation *s, double deadline, nh_estimate *o
         } else if (!compare_solutions(&e, out)) {
             *out = (nh_estimate){.error = NAN, .component = -1, .order = NAN};
             status = e.twice.status;
+        } else {
+            compare_with_other_method(&e, out);
         }
     }
     release(&e);

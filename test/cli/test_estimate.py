@@ -76,6 +76,40 @@ def tolerances_are_judged(program, folder):
     check(any("try a tolerance of 1e-06" in remark for remark in found["remarks"]), found["remarks"])
 
 
+PULSE = """model pulse
+coordinate x
+lagrangian x'^2/2 - x^2/2
+force x = 10*exp(-((t - 7.0312)/0.01)^2)
+start x = 1
+"""
+
+
+def agreement_by_chance_is_seen(program, folder):
+    """Solutions with other steps agree although all are wrong: near the pole of Euler angles gauss gave 9e-6 for 1e-3 (0.05 and
+    0.1 agree by chance), and steps of one length miss a pulse. In each component the estimate is at least a third of the error."""
+    with open(os.path.join(folder, "pulse.nh"), "w") as file:
+        file.write(PULSE)
+    for model, method, step, time in (("chaplygin-sphere", "gauss", 0.05, 20), ("chaplygin-sphere", "newmark", 0.02, 20),
+                                      (os.path.join(folder, "pulse.nh"), "gauss", 0.25, 20),
+                                      (os.path.join(folder, "pulse.nh"), "dop853", 0.5, 20), ("rattleback", "gauss", 0.005, 5)):
+        found = program.json(*command(model, method, step, time), "--estimate")
+        exact = program.json("run", model, "--method", "dop853", "--step", 1e-3, "--time", time, "--no-estimate")
+        for name, a, b, e in zip("qv", (found["q"], found["v"]), (exact["q"], exact["v"]), (found["estimate_q"], found["estimate_v"])):
+            for i in range(len(a)):
+                error = abs(a[i] - b[i])
+                check(e[i] > error / 3 - 1e-10, f"{model}, {method}, {name}[{i}]: {e[i]}, not {error}")
+
+
+def sections_show_little_of_the_motion(program, folder):
+    """x is 0 at every crossing: its error was said to be larger than its motion."""
+    path = os.path.join(folder, "section.nh")
+    with open(path, "w") as file:
+        file.write("model m\ncoordinate x, y\nlagrangian (x'^2 + y'^2)/2 - x^2/2\nstart x = 1, y' = 1\nevent cut: x rising\n")
+    for time in (20, 100, 300):
+        found = program.json("run", path, "--time", time, "--section", "cut", "--estimate")
+        same((found["remarks"], found["estimate"] < 1e-6), ([], True), time)
+
+
 def what_is_not_resolved_is_said(program, folder):
     """Formerly there was no remark. The Euler pole; a lost phase; chaos; a step beyond the stability limit."""
     pole = ("--start", "theta=.5,theta'=-.6,phi'=.002,psi'=.001", "--project")
