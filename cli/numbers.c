@@ -21,7 +21,7 @@ bool parse_real(const char *text, double *value)
 bool parse_count(const char *text, int64_t least, int64_t greatest, int64_t *value)
 {
     double real;
-    if (!parse_real(text, &real) || real != floor(real) || fabs(real) > (double)INTEGERS)
+    if (!parse_real(text, &real) || real != floor(real) || fabs(real) > (double)EXACT_INTEGERS)
         return false;
     *value = (int64_t)real;
     return *value >= least && *value <= greatest;
@@ -61,7 +61,7 @@ int parse_steps_list(const char *text, int room, int64_t *steps)
         snprintf(item, sizeof item, "%.*s", (int)(length < 31 ? length : 31), text);
         if (count == room)
             return complain("--steps-list takes at most %d numbers", room), -1;
-        if (!parse_count(item, 1, INTEGERS, &steps[count]))
+        if (!parse_count(item, 1, EXACT_INTEGERS, &steps[count]))
             return complain("--steps-list needs whole numbers separated by commas, not '%s'", item),
                    -1;
         if (count > 0 && steps[count] <= steps[count - 1])

@@ -88,11 +88,11 @@ static const specification specifications[] = {
     {"every-time", 0, POSITIVE, OPTIONS_DENSE, AT(every_time), "D",
      "record a state every D units of time", 0, 0},
     {"members", 0, COUNT, OPTIONS_ENSEMBLE, AT(members), "N",
-     "random starts of one energy that satisfy the constraints", 1, INTEGERS},
+     "random starts of one energy that satisfy the constraints", 1, EXACT_INTEGERS},
     {"energy", 0, REAL, OPTIONS_ENSEMBLE, AT(energy), "E",
      "energy of random starts (that of the model's start)", 0, 0},
     {"seed", 0, COUNT, OPTIONS_ENSEMBLE, AT(seed), "S", "seed of the random starts (0)", 0,
-     INTEGERS},
+     EXACT_INTEGERS},
     {"around", 0, CHOICE, OPTIONS_ENSEMBLE, AT(around), "origin|start",
      "centre of the random starts", 0, 0},
     {"sweep", 0, LIST, OPTIONS_ENSEMBLE, AT(sweeps), "NAME=a:b:n",
@@ -103,11 +103,11 @@ static const specification specifications[] = {
      "contents of the table written by -o", 0, 0},
     {"part", 0, TEXT, OPTIONS_ENSEMBLE, AT(part), "K/N",
      "compute part K of N of the members, for 'nonholo join'", 0, 0},
-    {"steps", 0, COUNT, OPTIONS_TIME, AT(steps), "N", "number of steps", 0, INTEGERS},
+    {"steps", 0, COUNT, OPTIONS_TIME, AT(steps), "N", "number of steps", 0, EXACT_INTEGERS},
     {"time", 0, NOT_NEGATIVE, OPTIONS_TIME, AT(time), "T",
      "duration of the run, instead of --steps", 0, 0},
     {"every", 0, COUNT, OPTIONS_TIME, AT(every), "K",
-     "record every K-th step, 1 for all (default: about 10,000 points per run)", 1, INTEGERS},
+     "record every K-th step, 1 for all (default: about 10,000 points per run)", 1, EXACT_INTEGERS},
     {"backend", 0, CHOICE, OPTIONS_SPEED, AT(backend), "auto|tape|compiled",
      "how to evaluate expressions; all backends give the same bits", 0, 0},
     {"threads", 0, COUNT, OPTIONS_SPEED, AT(threads), "N",
@@ -158,7 +158,7 @@ static const specification specifications[] = {
     {"columns", 0, TEXT, OPTIONS_COLUMNS, AT(columns), "A,B,..",
      "columns to plot; Y/X plots Y against X", 0, 0},
     {"member", 0, COUNT, OPTIONS_COLUMNS, AT(member), "K", "member of an ensemble (0)", 0,
-     INTEGERS},
+     EXACT_INTEGERS},
     {"output", 'o', TEXT, OPTIONS_COLUMNS, AT(output), "FILE", "the picture: .svg .png .pdf .html",
      0, 0},
     {"latex", 0, FLAG, OPTIONS_CHECK, AT(latex), NULL,
@@ -307,7 +307,7 @@ static bool parse_range(const char *text, double *from, double *to, int64_t *cou
         text++;
     }
     return parts == 2 && !*text && parse_real(part[0], from) && parse_real(part[1], to) &&
-           parse_count(part[2], 1, INTEGERS, count);
+           parse_count(part[2], 1, EXACT_INTEGERS, count);
 }
 
 int parse_sweep(const char *text, nh_sweep *sweep, char *name, size_t size)

@@ -82,7 +82,7 @@ def texts(out, files, header, kind, table, total):
 
 
 # Templates that are divided into items.
-DIVIDED = ("program_arithmetic.h", "fast.c", "careful.c", "program.c", "exchange.c")
+DIVIDED = ("program_arithmetic.h", "fast.c", "with_care.c", "program.c", "exchange.c")
 
 
 def templates(out, files):

@@ -284,7 +284,7 @@ static nh_status add_program(nh_text *out, const nh_export_job *job, bool *can_f
 {
     static const char *const alone[] = {"fast.c", "program.c", "exchange.c", NULL};
     static const char *const fast[] = {"fast.c", NULL};
-    static const char *const careful[] = {"careful.c", "program.c", "exchange.c", NULL};
+    static const char *const careful[] = {"with_care.c", "program.c", "exchange.c", NULL};
     static const char step[] = "advance_fast start_fast";
     nh_arena arena = {0};
     nh_c_items first, second;

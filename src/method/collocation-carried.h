@@ -49,9 +49,9 @@ static inline int spot_at(kernel *k, const real *anchor, const real *q, const re
     else
         CALL(NORMAL, k->t, q, k->v, 0, point);
     flat_factor(k, point);
-    real S0 = *POINT_L(anchor), S = *POINT_L(point), t = sqrt_(S0 * S);
+    real S0 = *POLAR_L(anchor), S = *POLAR_L(point), t = sqrt_(S0 * S);
     real g = broadcast(0);
-    add_KB(k, &g, 1, 1, POINT_K(anchor), POINT_B(point));
+    add_KB(k, &g, 1, 1, POLAR_K(anchor), POLAR_B(point));
     real part = broadcast(1) / (t + abs_(g));
     SPOT_Y(spot) = part * sign_(g);
     SPOT_Z(spot) = part * t / S;
@@ -63,23 +63,23 @@ static inline void carry(kernel *k, const real *anchor, const real *spot, real *
 {
     if (M == 0)
         return;
-    real part = -row_times(k, POINT_K(SPOT_POINT(spot)), x);
+    real part = -row_times(k, POLAR_K(SPOT_POINT(spot)), x);
     real y = SPOT_Y(spot) * part, z = SPOT_Z(spot) * part;
-    add_B(k, x, POINT_B(SPOT_POINT(spot)), &z);
-    add_B(k, x, POINT_B(anchor), &y);
+    add_B(k, x, POLAR_B(SPOT_POINT(spot)), &z);
+    add_B(k, x, POLAR_B(anchor), &y);
 }
 
 /* T^-1 without P0: x = x - y B K0 x, and x = P0 x */
 static inline void turn_back(kernel *k, const real *anchor, const real *spot, real *x)
 {
-    real part = -SPOT_Y(spot) * row_times(k, POINT_K(anchor), x);
-    add_B(k, x, POINT_B(SPOT_POINT(spot)), &part);
+    real part = -SPOT_Y(spot) * row_times(k, POLAR_K(anchor), x);
+    add_B(k, x, POLAR_B(SPOT_POINT(spot)), &part);
 }
 
 static inline void allow(kernel *k, const real *anchor, real *x)
 {
-    real part = -row_times(k, POINT_K(anchor), x) / *POINT_L(anchor);
-    add_B(k, x, POINT_B(anchor), &part);
+    real part = -row_times(k, POLAR_K(anchor), x) / *POLAR_L(anchor);
+    add_B(k, x, POLAR_B(anchor), &part);
 }
 
 /* x = h w' at a stage, from the integral g of grad V and h times the velocity; w is work */
@@ -95,10 +95,10 @@ static inline int carried_rate(kernel *k, const real *anchor, const real *spot, 
         EACH(i, N) w[i] = hv[i];
         turn_back(k, anchor, spot, w);
         allow(k, anchor, w);
-        real scale = SPOT_Z(spot) * (1 / k->h), of_dB = scale * row_times(k, POINT_K(point), w),
+        real scale = SPOT_Z(spot) * (1 / k->h), of_dB = scale * row_times(k, POLAR_K(point), w),
              of_B = -scale * row_times(k, SPOT_dK(spot), w);
         add_B(k, x, SPOT_dB(spot), &of_dB);
-        add_B(k, x, POINT_B(point), &of_B);
+        add_B(k, x, POLAR_B(point), &of_B);
     }
     allow(k, anchor, x);
     return NH_KERNEL_OK;
@@ -109,7 +109,7 @@ static inline int carried_rate(kernel *k, const real *anchor, const real *spot, 
 /* Anchors the rotations at the midpoint of the path. */
 static inline int anchor_carried(kernel *k, collocation_work *s, const real *hK)
 {
-    on_way(k, s, TABLE_HALF, hK, 0, N);
+    on_way(k, s, RULE_HALF, hK, 0, N);
     TRY_(flat_point(k, s->z, s->anchor));
     TRY_(flat_transport(k, s->start, s->anchor, k->v, s->turned));
     EACH(i, N) s->z0[N + i] = k->v[i] + s->turned[i];
@@ -127,14 +127,14 @@ static inline int iterate_carried(kernel *k, collocation_work *s, path_rule u, c
     {
         real *spot = s->spots + i * SPOT_SIZE;
         const real *hv = hK + i * COMPONENTS;
-        on_way(k, s, TABLE_A + i * STAGES, hK, 0, N);
+        on_way(k, s, RULE_A + i * STAGES, hK, 0, N);
         TRY_(spot_at(k, s->anchor, s->z, hv, spot));
         TRY_(carried_rate(k, s->anchor, spot, s->G + i * D, hv, s->z, out + i * COMPONENTS + N));
     }
     EACH_STAGE(i)
     {
         real *hv = out + i * COMPONENTS;
-        on_way(k, s, TABLE_A + i * STAGES, out, N, 2 * N);
+        on_way(k, s, RULE_A + i * STAGES, out, N, 2 * N);
         EACH(d, N) hv[d] = s->z[N + d] * k->h;
         carry(k, s->anchor, s->spots + i * SPOT_SIZE, hv);
     }
@@ -151,9 +151,9 @@ static inline void predict_carried(kernel *k, real *hK)
     EACH_STAGE(i)
     EACH(d, N)
     {
-        const double *row = TABLE_F + i * PAST;
-        real v = k->v[d] * row[PAST - 1];
-        EACH(j, PAST - 1) v = fma_(broadcast(row[j]), MEMORY_V[j * N + d], v);
+        const double *row = RULE_F + i * RULE_PAST;
+        real v = k->v[d] * row[RULE_PAST - 1];
+        EACH(j, RULE_PAST - 1) v = fma_(broadcast(row[j]), MEMORY_V[j * N + d], v);
         hK[i * COMPONENTS + d] = select_(young, k->v[d], v) * k->h;
         hK[i * COMPONENTS + N + d] = broadcast(0);
     }

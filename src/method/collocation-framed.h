@@ -115,7 +115,7 @@ static inline int anchor(kernel *k, collocation_work *s, const real *hK)
     LOCAL(Y, R * N);
     LOCAL(T, R * R);
     LOCAL(I, R * R);
-    point_on_way(k, s, TABLE_HALF, hK);
+    point_on_way(k, s, RULE_HALF, hK);
     EACH(e, R * N) FIELD_Y(s->z)[e] = FIELD_Y(s->z0)[e];
     TRY_(field_at(k, s->z, Y, T, I));
     EACH(e, R * N) FIELD_Y(s->z)[e] = Y[e];
@@ -135,7 +135,7 @@ static inline int iterate_framed(kernel *k, collocation_work *s, path_rule u, co
     TRY_(integrate_slope(k, s, u, hK));
     EACH_STAGE(i)
     {
-        point_on_way(k, s, TABLE_A + i * STAGES, hK);
+        point_on_way(k, s, RULE_A + i * STAGES, hK);
         for (int d = SLOPES; d < D; d++)
             s->G[i * D + d] = s->z[d]; /* the integral of l_i/b_i rho is rho(c_i) */
         TRY_(bracket_at(k, s->z, s->bracket));
@@ -150,7 +150,7 @@ static inline void predict(kernel *k, real *hK)
     EACH(d, D)
     {
         real sum = broadcast(0);
-        EACH_STAGE(j) sum = fma_(broadcast(TABLE_E[i * STAGES + j]), MEMORY_K[j * D + d], sum);
+        EACH_STAGE(j) sum = fma_(broadcast(RULE_E[i * STAGES + j]), MEMORY_K[j * D + d], sum);
         hK[i * D + d] = sum * k->h;
     }
 }

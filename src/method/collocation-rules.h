@@ -9,13 +9,13 @@
 #ifndef NH_METHOD_COLLOCATION_RULES_H
 #define NH_METHOD_COLLOCATION_RULES_H
 
-#define PAST (2 * STAGES + 2)
-#define TABLE_A (TABLE)
-#define TABLE_B (TABLE_A + STAGES * STAGES)
-#define TABLE_E (TABLE_B + STAGES)
-#define TABLE_HALF (TABLE_E + STAGES * STAGES)
-#define TABLE_F (TABLE_HALF + STAGES)
-#define TABLE_RULES (TABLE_F + STAGES * PAST)
+#define RULE_PAST (2 * STAGES + 2)
+#define RULE_A (TABLE)
+#define RULE_B (RULE_A + STAGES * STAGES)
+#define RULE_E (RULE_B + STAGES)
+#define RULE_HALF (RULE_E + STAGES * STAGES)
+#define RULE_F (RULE_HALF + STAGES)
+#define RULES_SIZE (RULE_F + STAGES * RULE_PAST)
 
 /* Rules: for the first iterations, which only approach the solution; exact for forces that are
  * polynomials of degree 1 or 3; exact to round-off for steps of four lengths; with the number of
@@ -45,7 +45,7 @@ typedef struct path_rule {
 
 static inline path_rule rule_number(kernel *k, int number)
 {
-    const double *A = TABLE_RULES;
+    const double *A = RULES_SIZE;
     for (int i = 0; i < number; i++)
         A += 2 * STAGES * rule_points(STAGES, POINTS, i);
     const int points = rule_points(STAGES, POINTS, number);

@@ -56,7 +56,7 @@ enum { ITERATIONS_MAX = 60, WARM_ITERATIONS = 2 };
 #define MEMORY_RHO (k->memory + STAGES * D)
 #define MEMORY_Y (MEMORY_RHO + 2 * R)
 #define MEMORY_V (k->memory)
-#define MEMORY_DONE (k->memory[(PAST - 1) * N])
+#define MEMORY_DONE (k->memory[(RULE_PAST - 1) * N])
 
 /* Unrolled in emitted kernels that stay small. */
 #ifdef NH_EMITTED
@@ -223,7 +223,7 @@ static inline int fixed_point(kernel *k, collocation_work *s, real *hK)
 static int start(kernel *k)
 {
     if (CARRIED) {
-        EACH(j, PAST - 1) EACH(i, N) MEMORY_V[j * N + i] = k->v[i];
+        EACH(j, RULE_PAST - 1) EACH(i, N) MEMORY_V[j * N + i] = k->v[i];
         MEMORY_DONE = broadcast(0);
         return NH_KERNEL_OK;
     }
@@ -277,7 +277,7 @@ static int step_carried(kernel *k)
     EACH(d, 2 * N)
     {
         dz[d] = d < N ? broadcast(0) : turned[d - N];
-        EACH_STAGE(j) dz[d] = fma_(broadcast(TABLE_B[j]), hK[j * COMPONENTS + d], dz[d]);
+        EACH_STAGE(j) dz[d] = fma_(broadcast(RULE_B[j]), hK[j * COMPONENTS + d], dz[d]);
         z[d] = d < N ? z0[d] + dz[d] : k->v[d - N] + dz[d];
     }
     TRY_(flat_point(k, z, spots));
@@ -324,7 +324,7 @@ static int step(kernel *k)
         dz[d] = d < N ? broadcast(0) : turned[d - N];
         if (FROM_MIDDLE && d >= N)
             z0[d] = MEMORY_RHO[d - N];
-        EACH_STAGE(j) dz[d] = fma_(broadcast(TABLE_B[j]), hK[j * D + d], dz[d]);
+        EACH_STAGE(j) dz[d] = fma_(broadcast(RULE_B[j]), hK[j * D + d], dz[d]);
         z[d] = z0[d] + dz[d];
     }
     TRY_(z_to_velocity(k, z, X, v1));

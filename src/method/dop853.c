@@ -147,15 +147,15 @@ static const explicit_entry embedded[] = {{1, 0, 0.24409448818897637795275590551
 
 static void explicit_coefficients(double *table)
 {
-    double *points = table + POINTS, *estimates = points + POINTS * POINTS;
-    double *last = points + STAGES * POINTS, *second = estimates + POINTS;
+    double *points = table + TABLE_POINTS, *estimates = points + TABLE_POINTS * TABLE_POINTS;
+    double *last = points + STAGES * TABLE_POINTS, *second = estimates + TABLE_POINTS;
     explicit_fill(point, COUNT(point), points);
     explicit_nodes(table);
     explicit_fill(estimate, COUNT(estimate), estimates);
     explicit_fill(embedded, COUNT(embedded), estimates);
     for (int j = 0; j < STAGES; j++)
         second[j] = last[j] - second[j];
-    explicit_fill(bend, COUNT(bend), estimates + ESTIMATES * POINTS);
+    explicit_fill(bend, COUNT(bend), estimates + ESTIMATES * TABLE_POINTS);
 }
 
 static int explicit_order(const double *option)

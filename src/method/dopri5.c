@@ -40,11 +40,11 @@ static const explicit_entry bend[] = {
 
 static void explicit_coefficients(double *table)
 {
-    double *points = table + POINTS, *estimates = points + POINTS * POINTS;
+    double *points = table + TABLE_POINTS, *estimates = points + TABLE_POINTS * TABLE_POINTS;
     explicit_fill(point, COUNT(point), points);
     explicit_nodes(table);
     explicit_fill(estimate, COUNT(estimate), estimates);
-    explicit_fill(bend, COUNT(bend), estimates + ESTIMATES * POINTS);
+    explicit_fill(bend, COUNT(bend), estimates + ESTIMATES * TABLE_POINTS);
 }
 
 static int explicit_order(const double *option)

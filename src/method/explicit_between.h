@@ -42,7 +42,7 @@ static ASIDE int extend(kernel *k, const flow *f, double t, real h, mask lanes, 
     HOLD(k);
     LOCAL(sum, STATE);
     if (EXTRA > 0)
-        TRY_(reach(k, t, h, f->y, STAGES + 1, POINTS - 1, slope, 0));
+        TRY_(reach(k, t, h, f->y, STAGES + 1, TABLE_POINTS - 1, slope, 0));
     EACH(c, STATE)
     {
         const real whole = y1[c] - f->y[c], begin = fma_(h, slope[c], -whole);
@@ -53,7 +53,7 @@ static ASIDE int extend(kernel *k, const flow *f, double t, real h, mask lanes, 
     }
     for (int b = 0; b < BENDS; b++) {
         real *bend = f->change + (3 + b) * STATE;
-        combine(k, BEND(b), POINTS, slope, sum);
+        combine(k, BEND(b), TABLE_POINTS, slope, sum);
         EACH(c, STATE) bend[c] = select_(lanes, h * sum[c], bend[c]);
     }
     RELEASE(k);

@@ -22,8 +22,8 @@
 #ifndef SPARE
 #define SPARE 0
 #endif
-#define POINTS (STAGES + 1 + EXTRA) /* the stages, the new state, and the points after it */
-#define CONTROLS (POINTS * (1 + POINTS + ESTIMATES + BENDS))
+#define TABLE_POINTS (STAGES + 1 + EXTRA) /* the stages, the new state, and the points after it */
+#define CONTROLS (TABLE_POINTS * (1 + TABLE_POINTS + ESTIMATES + BENDS))
 #define OWN_TABLE (CONTROLS + 3)
 
 #define SETTLE_ROOM(n, m, nb) (2 * (n) + (nb) + 2 * (m) + 2)

@@ -355,7 +355,7 @@ static inline int show(kernel *k, const flow *f, real end, real *y)
 /* Takes as many own steps as are needed to reach the end of a step of the run. */
 static inline int own_steps(kernel *k)
 {
-    LOCAL(slope, POINTS * WIDTH);
+    LOCAL(slope, TABLE_POINTS * WIDTH);
     LOCAL(y, STATE + 1);
     const flow f = flow_of(k);
     const real end = broadcast(k->h), least = abs_(end) * SHORTEST;

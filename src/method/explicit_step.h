@@ -20,9 +20,9 @@
 #include "method/explicit_layout.h"
 
 #define NODE(i) (TABLE[i])
-#define ROW(i) (TABLE + POINTS * (1 + (i)))
-#define ESTIMATE(e) ROW(POINTS + (e))
-#define BEND(b) ROW(POINTS + ESTIMATES + (b))
+#define ROW(i) (TABLE + TABLE_POINTS * (1 + (i)))
+#define ESTIMATE(e) ROW(TABLE_POINTS + (e))
+#define BEND(b) ROW(TABLE_POINTS + ESTIMATES + (b))
 #define SCALED (TABLE[OWN_TABLE] != 0)
 #define SCALE(c) (TABLE[OWN_TABLE + 1 + (c)])
 
@@ -310,7 +310,7 @@ static ONCE int arrive(kernel *k, double t, real h, real *y1, real *rise, real *
 
 static inline int fixed_step(kernel *k)
 {
-    LOCAL(slope, POINTS * WIDTH);
+    LOCAL(slope, TABLE_POINTS * WIDTH);
     LOCAL(y, STATE);
     LOCAL(y1, STATE);
     LOCAL(rise, STATE);

@@ -13,16 +13,16 @@ typedef struct explicit_entry {
 static inline void explicit_fill(const explicit_entry *entry, size_t count, double *rows)
 {
     for (size_t i = 0; i < count; i++)
-        rows[entry[i].row * POINTS + entry[i].column] = entry[i].value;
+        rows[entry[i].row * TABLE_POINTS + entry[i].column] = entry[i].value;
 }
 
 /* Nodes are the sums of the rows. */
 static inline void explicit_nodes(double *table)
 {
-    for (int i = 0; i < POINTS; i++) {
+    for (int i = 0; i < TABLE_POINTS; i++) {
         long double sum = 0;
         for (int j = 0; j < i; j++)
-            sum += table[POINTS * (1 + i) + j];
+            sum += table[TABLE_POINTS * (1 + i) + j];
         table[i] = (double)sum;
     }
 }
@@ -83,7 +83,7 @@ static size_t explicit_scratch(const nh_shape *s, const double *option)
     const size_t n = (size_t)s->n, m = (size_t)s->m;
     const size_t arriving = 2 * n + SETTLE_ROOM(n, m, (size_t)s->nb), interpolating = 12 * n + 3;
     const size_t most = interpolating > arriving ? interpolating : arriving;
-    return POINTS * (2 * n + m) + 10 * n + most;
+    return TABLE_POINTS * (2 * n + m) + 10 * n + most;
 }
 
 static nh_fn_set explicit_skips(const nh_shape *s, const double *option)

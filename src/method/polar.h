@@ -33,9 +33,9 @@
 /* What is stored for a point: flat K[nk], B[nb], L[m*m]; else mass[n*n], A[m*n], basis[r*n]. */
 /* IS_FLAT, defined by a method's file: whether the short form below is used. */
 #define POINT_SIZE (IS_FLAT ? NK + NB + M * M : N * N + M * N + R * N)
-#define POINT_K(p) (p)
-#define POINT_B(p) ((p) + NK)
-#define POINT_L(p) ((p) + NK + NB)
+#define POLAR_K(p) (p)
+#define POLAR_B(p) ((p) + NK)
+#define POLAR_L(p) ((p) + NK + NB)
 #define POINT_MASS(p) (p)
 #define POINT_ROWS(p) ((p) + N * N)
 #define POINT_BASIS(p) ((p) + N * N + M * N)
@@ -54,11 +54,11 @@ static inline void flat_factor(kernel *k, real *point)
     HOLD(k);
     LOCAL(S, M * M);
     EACH(e, M * M) S[e] = broadcast(0);
-    add_KB(k, S, M, 1, POINT_K(point), POINT_B(point));
+    add_KB(k, S, M, 1, POLAR_K(point), POLAR_B(point));
     if (M == 1)
-        *POINT_L(point) = S[0];
+        *POLAR_L(point) = S[0];
     else
-        cholesky(M, S, POINT_L(point));
+        cholesky(M, S, POLAR_L(point));
     RELEASE(k);
 }
 
@@ -66,10 +66,10 @@ static inline void flat_factor(kernel *k, real *point)
 static inline void flat_solve(kernel *k, const real *point, real *x)
 {
     if (M == 1) {
-        x[0] = x[0] / *POINT_L(point);
+        x[0] = x[0] / *POLAR_L(point);
     } else {
-        lower_solve(M, POINT_L(point), x);
-        upper_solve(M, POINT_L(point), x);
+        lower_solve(M, POLAR_L(point), x);
+        upper_solve(M, POLAR_L(point), x);
     }
 }
 
@@ -124,7 +124,7 @@ static inline int flat_back(kernel *k, const real *point, real *back)
     EACH(j, M) l[j] = j < M - POSITIONS ? broadcast(0) : -surface[j - (M - POSITIONS)];
     flat_solve(k, point, l);
     EACH(i, N) back[i] = broadcast(0);
-    add_B(k, back, POINT_B(point), l);
+    add_B(k, back, POLAR_B(point), l);
     RELEASE(k);
     return NH_KERNEL_OK;
 }
@@ -135,10 +135,10 @@ static inline int flat_back(kernel *k, const real *point, real *back)
 static inline void rotate_one(kernel *k, const real *from, const real *to, const real *x, real *y,
                               real *z)
 {
-    real S0 = *POINT_L(from), S = *POINT_L(to), t = sqrt_(S0 * S), g = broadcast(0),
+    real S0 = *POLAR_L(from), S = *POLAR_L(to), t = sqrt_(S0 * S), g = broadcast(0),
          a = broadcast(0);
-    add_KB(k, &g, 1, 1, POINT_K(from), POINT_B(to));
-    apply_K(k, &a, POINT_K(to), x);
+    add_KB(k, &g, 1, 1, POLAR_K(from), POLAR_B(to));
+    apply_K(k, &a, POLAR_K(to), x);
     real w = -a / (t + abs_(g));
     *y = w * sign_(g);
     *z = w * t / S;
@@ -150,12 +150,12 @@ static inline void flat_overlap(kernel *k, const real *from, const real *to, rea
     HOLD(k);
     LOCAL(column, M);
     EACH(e, M * M) G[e] = broadcast(0);
-    add_KB(k, G, M, 1, POINT_K(from), POINT_B(to));
-    EACH(i, M) lower_solve(M, POINT_L(to), G + i * M);
+    add_KB(k, G, M, 1, POLAR_K(from), POLAR_B(to));
+    EACH(i, M) lower_solve(M, POLAR_L(to), G + i * M);
     EACH(j, M)
     {
         EACH(i, M) column[i] = G[i * M + j];
-        lower_solve(M, POINT_L(from), column);
+        lower_solve(M, POLAR_L(from), column);
         EACH(i, M) G[i * M + j] = column[i];
     }
     RELEASE(k);
@@ -174,8 +174,8 @@ static inline int rotate_many(kernel *k, const real *from, const real *to, const
     EACH(i, M) H[i * M + i] = H[i * M + i] + 1;
     cholesky(M, H, G);
     EACH(i, M) z[i] = broadcast(0);
-    apply_K(k, z, POINT_K(to), x);
-    lower_solve(M, POINT_L(to), z);
+    apply_K(k, z, POLAR_K(to), x);
+    lower_solve(M, POLAR_L(to), z);
     EACH(i, M) y[i] = -dot_(M, Q + i * M, z);
     lower_solve(M, G, y);
     upper_solve(M, G, y);
@@ -184,8 +184,8 @@ static inline int rotate_many(kernel *k, const real *from, const real *to, const
         z[j] = broadcast(0);
         EACH(i, M) z[j] = fma_(Q[i * M + j], y[i], z[j]);
     }
-    upper_solve(M, POINT_L(to), z);
-    upper_solve(M, POINT_L(from), y);
+    upper_solve(M, POLAR_L(to), z);
+    upper_solve(M, POLAR_L(from), y);
     RELEASE(k);
     return NH_KERNEL_OK;
 }
@@ -203,8 +203,8 @@ static inline int flat_transport(kernel *k, const real *from, const real *to, co
     else
         TRY_(rotate_many(k, from, to, x, y, z));
     EACH(i, N) change[i] = broadcast(0);
-    add_B(k, change, POINT_B(to), z);
-    add_B(k, change, POINT_B(from), y);
+    add_B(k, change, POLAR_B(to), z);
+    add_B(k, change, POLAR_B(from), y);
     RELEASE(k);
     return NH_KERNEL_OK;
 }
@@ -218,10 +218,10 @@ static inline int flat_kick(kernel *k, const real *point, const real *g, real *x
     EACH(i, N) scaled[i] = g[i] * -k->h;
     CALL(SOLVE, k->t, k->q, k->v, scaled, x);
     EACH(i, M) l[i] = broadcast(0);
-    apply_K(k, l, POINT_K(point), x);
+    apply_K(k, l, POLAR_K(point), x);
     flat_solve(k, point, l);
     EACH(i, M) l[i] = -l[i];
-    add_B(k, x, POINT_B(point), l);
+    add_B(k, x, POLAR_B(point), l);
     RELEASE(k);
     return NH_KERNEL_OK;
 }

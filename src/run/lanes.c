@@ -99,7 +99,7 @@ FOR_LANES static inline __attribute__((always_inline)) void turn_four(double *to
 }
 
 /* Unwrapped angles, as nh_whole_angle computes them. */
-#define WHOLE(wrapped, turned)                                                                     \
+#define WHOLE_TURNS(wrapped, turned)                                                               \
     ((turned)*0x1.921fb544p+2 + ((wrapped) + (turned)*0x1.0b4611a626331p-32))
 
 /* Three rows x, y, z become x y z x | y z x y | z x y z. */
@@ -134,7 +134,7 @@ show_angles(const nh_shape *shape, ptrdiff_t n, const row *from, const row *revo
 {
     for (int a = 0; a < shape->angles; a++) {
         double *to = q + shape->angle[a];
-        const row whole = WHOLE(from[shape->angle[a]], revolutions[a]);
+        const row whole = WHOLE_TURNS(from[shape->angle[a]], revolutions[a]);
         to[0] = whole[0];
         to[n] = whole[1];
         to[2 * n] = whole[2];
