@@ -330,6 +330,8 @@ bool nh_nearest_restore(nh_nearest *p)
             break;
         if (p->reach < 0)
             find_reach(p);
+        if (p->status == NH_NO_MEMORY)
+            break;
         double size = fmax(nh_nearest_size(p, p->v), nh_nearest_size(p, p->v0));
         double length = shortest_step(p), scale = fmax(size, p->reach);
         done = length <= DBL_EPSILON / 4 * size || (length <= 1e-11 * scale && length >= last / 2);
