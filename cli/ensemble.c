@@ -16,6 +16,28 @@
 
 enum { TABLE_STATISTICS = 0, AROUND_START = 1 };
 
+/* Whether -o asks for a table, of statistics or of members, rather than all trajectories. */
+static bool is_csv(const char *path)
+{
+    size_t length = strlen(path);
+    return is_standard_output(path) || (length > 4 && strcmp(path + length - 4, ".csv") == 0);
+}
+
+/* ---- hooks --------------------------------------------------------------------------------- */
+
+static void show_progress(void *user, int64_t done, int64_t all)
+{
+    ensemble_job *c = user;
+    (void)all;
+    progress_update(&c->bar, done);
+}
+
+static int is_interrupted(void *user)
+{
+    (void)user;
+    return interrupted();
+}
+
 /* ---- the request --------------------------------------------------------------------------- */
 
 static int check_kind(const options *given)
@@ -74,180 +96,152 @@ static int choose_starts(ensemble_job *c, const options *given)
         if (answer)
             return answer;
         c->wanted.starts = NH_STARTS_LIST;
-        c->wanted.q = c->list_q ? c->list_q : c->subject.q;
-        c->wanted.v = c->list_v ? c->list_v : c->subject.v;
+        c->how.q = c->list_q ? c->list_q : c->subject.q;
+        c->how.v = c->list_v ? c->list_v : c->subject.v;
     }
-    c->wanted.members = given->members > 0 ? given->members : c->list_members;
+    c->wanted.members = given->members > 0    ? given->members
+                        : c->list_members > 0 ? c->list_members
+                                              : 1;
     return 0;
 }
 
 /* With --tolerance or without --step, members choose their own steps, and the steps of the run are
- * where their states are compared. */
-static int plan_steps(ensemble_job *c, const options *given, double *step, int64_t *steps)
+ * where their states are compared. `steps`: as counted, if a step and a length are given. */
+static void choose_run(ensemble_job *c, const options *given, int64_t steps)
 {
-    const bool counted = given->steps >= 0 || !isnan(given->time);
-    *step = given->step;
-    if (given->method && !isnan(given->step) && counted && isnan(given->tolerance))
-        return 0; /* nothing is open */
-    nh_report report;
-    nh_run_options open = nh_run_options_default();
-    open.method = given->method;
-    open.step = isnan(given->step) ? 0 : given->step;
-    open.time = isnan(given->time) ? 0 : given->time;
-    open.steps = given->steps > 0 ? given->steps : open.step > 0 && !counted ? -1 : 0;
-    open.t0 = given->t0;
-    open.tolerance = isnan(given->tolerance) ? 0 : given->tolerance;
-    open.absolute = isnan(given->absolute) ? 0 : given->absolute;
-    if (nh_plan_make(&c->plan, c->subject.system, &open, &report) != NH_OK)
-        return complain_report(&report);
-    c->method = c->plan.method;
-    *step = c->plan.step;
-    *steps = isnan(given->step) || !counted ? c->plan.steps : *steps;
-    return 0;
+    const bool stepped = !isnan(given->step), counted = given->steps >= 0 || !isnan(given->time);
+    const nh_run_options chosen = run_options(given, given->method, 0, 0);
+    nh_run_options *how = &c->how;
+    how->method = chosen.method;
+    how->compose = chosen.compose;
+    how->backend = chosen.backend;
+    how->compensated = chosen.compensated;
+    how->step = stepped ? given->step : 0;
+    how->steps = stepped && counted ? steps : given->steps > 0 ? given->steps : stepped ? -1 : 0;
+    how->time = stepped || isnan(given->time) ? 0 : given->time;
+    how->tolerance = isnan(given->tolerance) ? 0 : given->tolerance;
+    how->absolute =
+        isnan(given->absolute) || !(how->tolerance > 0 || !stepped) ? 0 : given->absolute;
+    how->every = given->every > 0 ? given->every : 0;
+    how->t0 = given->t0;
+    how->stop = is_interrupted;
 }
 
-static void fill_options(ensemble_job *c, const options *given, double step, int64_t steps)
+static void fill_options(ensemble_job *c, const options *given)
 {
-    nh_run_options run = run_options(given, c->method, step, steps);
-    c->wanted.size = sizeof c->wanted;
-    c->wanted.model = c->subject.model;
-    c->wanted.settings = (const char *const *)given->settings;
-    c->wanted.setting_count = given->setting_count;
-    c->wanted.sweep = c->sweep;
-    c->wanted.sweeps = given->sweep_count;
-    c->wanted.start = given->start;
-    c->wanted.t0 = given->t0;
-    c->wanted.fixed_energy = !isnan(given->energy);
-    c->wanted.energy = given->energy;
-    c->wanted.seed = given->seed > 0 ? (uint64_t)given->seed : 0;
-    c->wanted.around_start = given->around == AROUND_START;
-    c->wanted.project = given->project;
-    c->wanted.keep = given->keep;
-    c->wanted.solve = given->solve;
-    c->wanted.method = run.method;
-    c->wanted.compose = run.compose;
-    c->wanted.step = run.step;
-    c->wanted.backend = run.backend;
-    c->wanted.compensated = run.compensated;
-    c->wanted.steps = steps;
-    c->wanted.every = given->every > 0 ? given->every : 0;
-    c->wanted.threads = given->threads > 0 ? (int)given->threads : 0;
-    c->wanted.part = given->part ? c->part : 0;
-    c->wanted.parts = given->part ? c->parts : 0;
-    c->wanted.processes = c->ranks.ranks;
-    c->wanted.helper = c->ranks.rank > 0;
+    nh_simulation_options *wanted = &c->wanted;
+    const bool archive = given->output && !is_csv(given->output);
+    wanted->run = &c->how;
+    wanted->model = c->subject.model;
+    wanted->settings = (const char *const *)given->settings;
+    wanted->setting_count = given->setting_count;
+    wanted->sweep = c->sweep;
+    wanted->sweeps = given->sweep_count;
+    wanted->start = given->start;
+    wanted->fixed_energy = !isnan(given->energy);
+    wanted->energy = given->energy;
+    wanted->seed = given->seed > 0 ? (uint64_t)given->seed : 0;
+    wanted->around_start = given->around == AROUND_START;
+    wanted->project = given->project;
+    wanted->fixed = given->keep;
+    wanted->solve = given->solve;
+    wanted->threads = given->threads > 0 ? (int)given->threads : 0;
+    wanted->output = archive ? given->output : NULL;
+    wanted->checkpoint = given->checkpoint;
+    wanted->resume = given->resume;
+    wanted->checkpoint_seconds = c->checkpointing.seconds;
+    wanted->checkpoint_steps = c->checkpointing.steps;
+    wanted->processes = c->ranks.mpi ? &c->ranks.mpi->processes : NULL;
+    wanted->user = c;
+    wanted->progress = show_progress;
+    wanted->member =
+        given->output && !archive && given->table != TABLE_STATISTICS ? add_member : NULL;
+    wanted->keep = given->plot ? rows_to_draw(c) : NH_KEEP_ADVISED;
 }
 
 static int prepare(ensemble_job *c, const options *given, int64_t steps)
 {
     int answer = 0;
-    double step = 0;
     for (int i = 0; i < given->sweep_count && !answer; i++)
         answer =
             parse_sweep(given->sweeps[i], &c->sweep[i], c->sweep_name[i], sizeof c->sweep_name[i]);
     if (!answer)
         answer = subject_open(&c->subject, given);
     if (!answer)
-        answer = plan_steps(c, given, &step, &steps);
-    if (!answer)
         answer = choose_starts(c, given);
     if (!answer && given->part)
-        answer = parse_part(given->part, &c->part, &c->parts);
-    if (answer)
-        return answer;
-    fill_options(c, given, step, steps);
+        answer = parse_part(given->part, &c->wanted.part, &c->wanted.parts);
+    choose_run(c, given, steps);
+    if (!answer)
+        fill_options(c, given);
+    return answer;
+}
+
+/* Another process writes the same table, or the table cannot be written as it is wanted. */
+static int prepare_table(ensemble_job *c, const options *given)
+{
+    const bool table = given->output && !c->wanted.output;
     nh_report report;
-    if (nh_ensemble_create(&c->ensemble, &c->wanted, &report) != NH_OK)
+    if (c->wanted.member && (given->checkpoint || given->resume))
+        return complain("a table of members cannot be resumed; use -o FILE.h5");
+    if (c->wanted.member && c->ranks.ranks > 1)
+        return complain("a table of members is written by one process only; with several "
+                        "processes, use -o FILE.h5");
+    if (table && c->ranks.rank == 0 && nh_lock_take(&c->lock, given->output, &report) != NH_OK)
         return complain_report(&report);
-    c->wanted.every = nh_ensemble_every(c->ensemble);
-    c->wanted.threads = nh_ensemble_threads(c->ensemble);
-    return 0;
+    return c->wanted.member ? begin_member_table(c, given->output) : 0;
+}
+
+/* A report without a text: another process failed, and has said why. */
+static int complain_if_ours(const nh_report *report)
+{
+    return report->text[0] ? complain_report(report) : 0;
 }
 
 /* ---- running it ---------------------------------------------------------------------------- */
 
-static int show_progress(void *user, int64_t done, int64_t all)
+/* Stopped early: by a failure, in this process or another one, or by a signal. */
+static int tell_stop(ensemble_job *c, nh_status status, nh_report *report)
 {
-    ensemble_job *c = user;
-    bool nothing = done == 0 && !c->ranks.mpi; /* to save: it may be compiling */
-    (void)all;
-    progress_update(&c->bar, ranks_steps(&c->ranks, done));
-    return c->ranks.other_failed ||
-           (interrupted() && (!c->checkpointing.given->checkpoint || nothing));
-}
-
-/* Reports why it stopped early: an interruption, a file, or an impossible start. */
-static int tell_stop(ensemble_job *c, const nh_report *report)
-{
-    bool stopped = c->status == NH_CALLBACK_STOPPED && ranks_stopping(&c->ranks);
-    if (c->failure.status != NH_OK)
-        return complain_report(&c->failure);
-    if ((c->ranks.rank > 0 && c->ranks.together) || c->ranks.other_failed) /* reported there */
+    const bool saves = c->wanted.checkpoint != NULL;
+    if (status != NH_OK && !(status == NH_CALLBACK_STOPPED && interrupted()))
+        return complain_if_ours(report) ? exit_code(status) : FAILED;
+    if (saves && c->ranks.rank > 0)
         return FAILED;
-    if (stopped && c->saved)
-        return tell_how_to_resume(&c->checkpointing, c->done);
-    if (stopped && c->checkpointing.given->checkpoint)
+    if (saves && status != NH_OK)
         return complain("interrupted before the first step"), FAILED;
-    if (stopped)
+    if (!saves)
         return complain("interrupted; with --checkpoint FILE an ensemble can be resumed"), FAILED;
-    return complain_report(report);
+    if (nh_simulation_finish(c->simulation, report) != NH_OK)
+        return complain_report(report);
+    return tell_how_to_resume(&c->checkpointing, nh_simulation_steps(c->simulation));
 }
 
 static int compute(ensemble_job *c, const options *given)
 {
-    bool members = given->output && !c->archive && given->table != TABLE_STATISTICS;
-    if (members) {
-        int answer = begin_member_table(c, given->output);
-        if (answer)
-            return answer;
-    }
-    bool several = c->ranks.mpi != NULL;
-    if (given->plot && !keep_outcomes(c))
-        return complain("out of memory"), FAILED;
-    nh_ensemble_hooks hooks = {.size = sizeof hooks,
-                               .user = c,
-                               .progress = show_progress,
-                               .member = members      ? add_member
-                                         : c->archive ? add_member_to_archive
-                                                      : NULL,
-                               .rows = c->archive || c->outcome ? add_rows : NULL,
-                               .due = given->checkpoint ? ensemble_checkpoint_is_due : NULL,
-                               .checkpoint = given->checkpoint ? write_ensemble_checkpoint : NULL,
-                               .fetch_add = several ? ranks_fetch_add : NULL,
-                               .meet = several ? ranks_meet : NULL};
     nh_report report;
-    progress_begin(&c->bar, c->wanted.steps * nh_ensemble_own_members(c->ensemble),
+    progress_begin(&c->bar, c->plan->steps * nh_simulation_members(c->simulation).own,
                    given->quiet || c->ranks.rank > 0);
     work_is_to_be_saved(given->output || given->checkpoint);
-    c->status = nh_ensemble_run(c->ensemble, &hooks, &report);
+    nh_status status = nh_simulation_advance(c->simulation, &report);
     progress_end(&c->bar);
-    int answer = c->status == NH_OK ? ranks_finish(c) : RANKS_STOPPED;
-    if (answer != RANKS_STOPPED)
-        return answer;
-    if (c->status == NH_OK) { /* others were still working */
-        c->status = NH_CALLBACK_STOPPED;
-        report = (nh_report){.status = NH_CALLBACK_STOPPED, .text = "stopped"};
-    }
-    return tell_stop(c, &report);
+    return status == NH_OK && nh_simulation_arrived(c->simulation) ? 0
+                                                                   : tell_stop(c, status, &report);
 }
 
 static int write_files(ensemble_job *c, const options *given)
 {
     nh_report report;
     int answer = DONE;
-    if (c->archive) {
-        answer = close_archive(c);
-        c->output = answer ? NULL : given->output;
-    } else if (given->output && c->table) {
+    if (nh_simulation_finish(c->simulation, &report) != NH_OK)
+        answer = complain_report(&report);
+    else if (c->table) {
         if (nh_table_commit(c->table, &report) != NH_OK)
             answer = complain_report(&report);
-        else
-            c->output = given->output;
         c->table = NULL;
-    } else if (given->output) {
+    } else if (given->output && !c->wanted.output)
         answer = write_statistics(c, given->output);
-        c->output = answer ? NULL : given->output;
-    }
+    c->output = answer ? NULL : given->output;
     if (given->plot) {
         int drawn = plot_ensemble(c, given->plot);
         c->plot = drawn ? NULL : given->plot;
@@ -259,13 +253,14 @@ static int write_files(ensemble_job *c, const options *given)
 /* Reports the members that failed; the other results are valid, and the exit code is 1. */
 static int name_failures(const ensemble_job *c)
 {
-    int64_t failures = nh_ensemble_failures(c->ensemble), member;
-    const nh_report *first = nh_ensemble_failure(c->ensemble, 0, &member);
+    const int64_t failures = nh_simulation_failures(c->simulation);
+    const int64_t members = nh_simulation_members(c->simulation).all;
+    int64_t member;
+    const nh_report *first = nh_simulation_failure(c->simulation, 0, &member);
     if (!first)
         return DONE;
-    complain("%lld of %lld member%s failed; the first: %s", (long long)failures,
-             (long long)nh_ensemble_members(c->ensemble), plural(nh_ensemble_members(c->ensemble)),
-             first->text);
+    complain("%lld of %lld member%s failed; the first: %s", (long long)failures, (long long)members,
+             plural(members), first->text);
     return FAILED;
 }
 
@@ -273,13 +268,13 @@ static int finish(ensemble_job *c, const options *given)
 {
     int answer = write_files(c, given);
     report_beside(given->output);
-    remark_ensemble(c->ensemble);
+    remark_simulation(c->simulation);
     if (given->json)
         print_ensemble_json(c);
     else
         print_ensemble_text(c);
     if (answer == DONE)
-        remove_checkpoints(&c->checkpointing);
+        nh_simulation_remove_checkpoints(c->simulation);
     int failed = name_failures(c);
     return answer ? answer : failed;
 }
@@ -300,33 +295,42 @@ static int understand(ensemble_job *c, const options *given)
         answer = checkpointing_begin(&c->checkpointing, given);
     if (!answer)
         answer = prepare(c, given, steps);
-    answer = ranks_agree(&c->ranks, answer);
-    return answer ? answer : ranks_compare(&c->ranks, c->ensemble);
+    if (!answer)
+        answer = prepare_table(c, given);
+    return ranks_agree(&c->ranks, answer);
+}
+
+static int create(ensemble_job *c)
+{
+    nh_report report;
+    int answer = 0;
+    if (nh_simulation_create(&c->simulation, c->subject.system, &c->wanted, &report) != NH_OK)
+        answer = complain_if_ours(&report);
+    else
+        c->plan = nh_simulation_plan(c->simulation);
+    return ranks_agree(&c->ranks, answer);
 }
 
 static int run(const options *given)
 {
-    ensemble_job c = {.method = given->method};
+    ensemble_job c = {.wanted = nh_simulation_options_default(), .how = nh_run_options_default()};
     int answer = ranks_begin(&c.ranks, given);
     if (!answer)
         answer = understand(&c, given);
     if (!answer)
-        answer = open_ensemble_files(&c, given);
+        answer = create(&c);
     mute(false);
     if (!answer)
         answer = compute(&c, given);
     if (!answer && c.ranks.rank == 0)
         answer = finish(&c, given);
-    nh_archive_leave(c.archive);
+    nh_simulation_free(c.simulation);
     nh_table_abandon(c.table);
-    nh_ensemble_free(c.ensemble);
+    nh_lock_release(c.lock);
     subject_free(&c.subject);
-    for (int i = 0; i < 3; i++)
-        nh_lock_release(c.lock[i]);
     free(c.list_q);
     free(c.list_v);
     free(c.row);
-    free(c.outcome);
     ranks_end(&c.ranks, answer);
     return answer;
 }

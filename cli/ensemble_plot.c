@@ -32,52 +32,37 @@ typedef struct picture {
  * and velocities. */
 static int outcome_width(const ensemble_job *c)
 {
-    return nh_ensemble_columns(c->ensemble) + c->subject.coordinates + c->subject.velocities;
+    return nh_simulation_columns(c->simulation) + c->subject.coordinates + c->subject.velocities;
 }
 
-bool keep_outcomes(ensemble_job *c)
+nh_keep rows_to_draw(const ensemble_job *c)
 {
-    const int64_t members = nh_ensemble_members(c->ensemble);
-    if (members > MEMBERS_MAX)
-        return true;
-    const size_t count = (size_t)members * (size_t)outcome_width(c);
-    c->outcome = malloc((count + 1) * sizeof *c->outcome);
-    for (size_t i = 0; c->outcome && i < count; i++)
-        c->outcome[i] = NAN;
-    return c->outcome != NULL;
-}
-
-void add_outcomes(ensemble_job *c, const nh_rows *rows)
-{
-    const int n = c->subject.coordinates, k = c->subject.velocities, columns = rows->columns;
-    const int64_t last = nh_ensemble_records(c->ensemble) - 1 - rows->first_record;
-    if (!c->outcome || last < 0 || last >= rows->records)
-        return;
-    for (int m = 0; m < rows->members; m++) {
-        const int64_t at = (int64_t)m * rows->records + last;
-        double *to = c->outcome + (rows->first_member + m) * outcome_width(c);
-        memcpy(to, rows->value + at * columns, (size_t)columns * sizeof *to);
-        memcpy(to + columns, rows->q + at * n, (size_t)n * sizeof *to);
-        memcpy(to + columns + n, rows->v + at * k, (size_t)k * sizeof *to);
-    }
+    double members = (double)c->wanted.members;
+    for (int i = 0; i < c->wanted.sweeps; i++)
+        members *= (double)c->sweep[i].count;
+    return members > MEMBERS_MAX ? NH_KEEP_ADVISED : NH_KEEP_LAST_ROW;
 }
 
 static double outcome_of(const ensemble_job *c, int64_t member, int column)
 {
-    const double value = c->outcome[member * outcome_width(c) + column];
-    const int coordinate = column - nh_ensemble_columns(c->ensemble);
-    const bool angle = coordinate >= 0 && coordinate < c->subject.coordinates &&
-                       nh_system_is_angle(c->subject.system, coordinate);
-    return angle ? remainder(value, 2 * M_PI) : value;
+    const nh_rows *last = nh_simulation_rows(c->simulation);
+    const int n = c->subject.coordinates, k = c->subject.velocities;
+    const int coordinate = column - last->columns;
+    if (coordinate < 0)
+        return last->value[member * last->columns + column];
+    if (coordinate >= n)
+        return last->v[member * k + coordinate - n];
+    const double value = last->q[member * n + coordinate];
+    return nh_system_is_angle(c->subject.system, coordinate) ? remainder(value, 2 * M_PI) : value;
 }
 
 static const char *outcome_name(const ensemble_job *c, int column)
 {
-    const int columns = nh_ensemble_columns(c->ensemble), n = c->subject.coordinates;
+    const int columns = nh_simulation_columns(c->simulation), n = c->subject.coordinates;
     if (column == ENERGY_ERROR)
         return "energy error";
     if (column < columns)
-        return nh_ensemble_column_name(c->ensemble, column);
+        return nh_simulation_column_name(c->simulation, column);
     return column < columns + n ? nh_system_coordinate_name(c->subject.system, column - columns)
                                 : nh_system_velocity_name(c->subject.system, column - columns - n);
 }
@@ -86,11 +71,13 @@ static const char *outcome_name(const ensemble_job *c, int column)
  * not. */
 static bool knows_all(const ensemble_job *c)
 {
-    const int64_t members = nh_ensemble_members(c->ensemble);
+    const int64_t members = nh_simulation_members(c->simulation).all;
+    const nh_rows *last = nh_simulation_rows(c->simulation);
+    const int64_t own = last && !c->wanted.resume ? last->members : 0;
     int64_t known = 0;
-    for (int64_t m = 0; c->outcome && m < members; m++)
+    for (int64_t m = 0; m < own; m++)
         known += isfinite(outcome_of(c, m, ENERGY));
-    return known > 0 && known + nh_ensemble_failures(c->ensemble) >= members;
+    return known > 0 && known + nh_simulation_failures(c->simulation) >= members;
 }
 
 /* ---- panels ---- */
@@ -117,17 +104,17 @@ static nh_curve *add_panel(picture *p, const char *title, const char *x, const c
 /* Mean, deviation and range of a column over time. */
 static void add_bands(picture *p, int column)
 {
-    const nh_ensemble *e = p->c->ensemble;
-    const int64_t records = nh_ensemble_records(e);
+    const nh_simulation *e = p->c->simulation;
+    const int64_t records = nh_simulation_records(e);
     double *t = numbers(p, records), *data = numbers(p, 5 * records);
     if (p->failed)
         return;
     for (int64_t r = 0; r < records; r++) {
-        nh_statistic s = nh_ensemble_statistic(e, r, column);
+        nh_statistic s = nh_simulation_statistic(e, r, column);
         const double deviation = sqrt(s.variance);
         const double value[] = {s.mean, s.mean - deviation, s.mean + deviation, s.least,
                                 s.greatest};
-        t[r] = nh_ensemble_time(e, r);
+        t[r] = nh_simulation_time(e, r);
         for (int i = 0; i < 5; i++)
             data[i * records + r] = value[i];
     }
@@ -142,7 +129,7 @@ static void add_bands(picture *p, int column)
 
 static const double *column_of(picture *p, int column)
 {
-    const int64_t members = nh_ensemble_members(p->c->ensemble);
+    const int64_t members = nh_simulation_members(p->c->simulation).all;
     double *data = numbers(p, members);
     for (int64_t m = 0; data && m < members; m++)
         data[m] = outcome_of(p->c, m, column);
@@ -153,7 +140,7 @@ static const double *column_of(picture *p, int column)
 static void add_cloud(picture *p)
 {
     const subject *s = &p->c->subject;
-    const int first = nh_ensemble_columns(p->c->ensemble);
+    const int first = nh_simulation_columns(p->c->simulation);
     int x = -1, y = -1;
     for (int i = 0; i < s->coordinates && y < 0; i++)
         if (!nh_system_is_angle(s->system, i))
@@ -170,14 +157,14 @@ static void add_cloud(picture *p)
     p->panel[p->panels - 1].equal = lengths;
     curve[MEMBERS].x = column_of(p, first + x);
     curve[MEMBERS].y = column_of(p, first + y);
-    curve[MEMBERS].count = nh_ensemble_members(p->c->ensemble);
+    curve[MEMBERS].count = nh_simulation_members(p->c->simulation).all;
     curve[MEMBERS].cloud = true;
 }
 
 /* How many members end where. If all end alike, there is no picture. */
 static void add_histogram(picture *p, int column)
 {
-    const int64_t members = nh_ensemble_members(p->c->ensemble);
+    const int64_t members = nh_simulation_members(p->c->simulation).all;
     double least = INFINITY, greatest = -INFINITY;
     for (int64_t m = 0; m < members; m++) {
         least = fmin(least, outcome_of(p->c, m, column));
@@ -210,11 +197,12 @@ static void add_histogram(picture *p, int column)
 /* One outcome over a swept parameter: a line where every value has one member. */
 static void add_outcome(picture *p, int column, int sweep)
 {
-    const nh_ensemble *e = p->c->ensemble;
-    const int64_t members = nh_ensemble_members(e), each = members / nh_ensemble_combinations(e);
+    const nh_simulation *e = p->c->simulation;
+    const int64_t members = nh_simulation_members(e).all,
+                  each = members / nh_simulation_members(e).combinations;
     double *x = numbers(p, members);
     for (int64_t m = 0; x && m < members; m++)
-        x[m] = nh_ensemble_swept_value(e, m / each, sweep);
+        x[m] = nh_simulation_swept_value(e, m / each, sweep);
     nh_curve *curve = add_panel(p, "", p->c->sweep[sweep].parameter, outcome_name(p->c, column));
     const bool line = p->c->wanted.sweeps == 1 && each == 1;
     curve[MEAN] = (nh_curve){.x = x,
@@ -253,11 +241,11 @@ static void draw_sweeps(picture *p)
 
 static void draw_members(picture *p, bool all_known)
 {
-    const nh_ensemble *e = p->c->ensemble;
+    const nh_simulation *e = p->c->simulation;
     add_bands(p, keeps_energy(p->c) ? ENERGY_ERROR : ENERGY);
     if (nh_system_constraints(p->c->subject.system) > 0)
         add_bands(p, CONSTRAINT);
-    for (int i = OBSERVABLES; i < nh_ensemble_columns(e) && p->panels < BAND_PANELS; i++)
+    for (int i = OBSERVABLES; i < nh_simulation_columns(e) && p->panels < BAND_PANELS; i++)
         add_bands(p, i);
     if (!all_known)
         return;
@@ -279,13 +267,13 @@ int plot_ensemble(ensemble_job *c, const char *path)
         draw_sweeps(p);
     else
         draw_members(p, all_known);
-    char title[320];
-    const int64_t members = nh_ensemble_members(c->ensemble),
-                  records = nh_ensemble_records(c->ensemble);
+    char title[1024];
+    const int64_t members = nh_simulation_members(c->simulation).all,
+                  records = nh_simulation_records(c->simulation);
     snprintf(title, sizeof title, "%s, %s, step %.10g, %lld member%s%s%.10g",
-             nh_system_name(c->subject.system), c->method, c->wanted.step, (long long)members,
+             nh_system_name(c->subject.system), c->plan->method, c->plan->step, (long long)members,
              plural(members),
-             sweep ? " at t = " : " to t = ", nh_ensemble_time(c->ensemble, records - 1));
+             sweep ? " at t = " : " to t = ", nh_simulation_time(c->simulation, records - 1));
     nh_report report = {.status = NH_NO_MEMORY, .text = "out of memory"};
     nh_status status =
         p->failed ? NH_NO_MEMORY : nh_panels_plot(p->panel, p->panels, path, title, &report);

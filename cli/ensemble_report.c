@@ -11,18 +11,18 @@ enum { SHOWN = 12, FAILURES_SHOWN = 5 };
 
 static const char *backend_name(const ensemble_job *c)
 {
-    return nh_ensemble_backend(c->ensemble) == NH_BACKEND_COMPILED ? "compiled" : "tape";
+    return nh_simulation_backend(c->simulation) == NH_BACKEND_COMPILED ? "compiled" : "tape";
 }
 
 static double nanoseconds_per_step(const ensemble_job *c)
 {
-    double steps = (double)c->wanted.steps * (double)nh_ensemble_members(c->ensemble);
-    return steps > 0 ? 1e9 * nh_ensemble_seconds(c->ensemble) / steps : NAN;
+    double steps = (double)c->plan->steps * (double)nh_simulation_members(c->simulation).all;
+    return steps > 0 ? 1e9 * nh_simulation_seconds(c->simulation) / steps : NAN;
 }
 
 static double largest_error(const ensemble_job *c, int column)
 {
-    nh_statistic s = nh_ensemble_total(c->ensemble, column);
+    nh_statistic s = nh_simulation_total(c->simulation, column);
     return s.count ? fmax(fabs(s.least), fabs(s.greatest)) : NAN;
 }
 
@@ -30,15 +30,15 @@ static double largest_error(const ensemble_job *c, int column)
 
 static void print_statistics(const ensemble_job *c)
 {
-    const nh_ensemble *e = c->ensemble;
-    int columns = nh_ensemble_columns(e);
-    int64_t last = nh_ensemble_records(e) - 1;
+    const nh_simulation *e = c->simulation;
+    int columns = nh_simulation_columns(e);
+    int64_t last = nh_simulation_records(e) - 1;
     printf("  %-18s %13s %13s %13s %13s\n", "at the end", "mean", "deviation", "least", "greatest");
     for (int i = 0; i < columns && i < SHOWN; i++) {
         if (i == 2 && nh_system_constraints(c->subject.system) == 0)
             continue;
-        nh_statistic s = nh_ensemble_statistic(e, last, i);
-        printf("  %-18s %13.6g %13.6g %13.6g %13.6g\n", nh_ensemble_column_name(e, i), s.mean,
+        nh_statistic s = nh_simulation_statistic(e, last, i);
+        printf("  %-18s %13.6g %13.6g %13.6g %13.6g\n", nh_simulation_column_name(e, i), s.mean,
                sqrt(s.variance), s.least, s.greatest);
     }
 }
@@ -46,21 +46,21 @@ static void print_statistics(const ensemble_job *c)
 static void print_failures(const ensemble_job *c)
 {
     const nh_report *report;
-    int64_t member, failures = nh_ensemble_failures(c->ensemble);
+    int64_t member, failures = nh_simulation_failures(c->simulation);
     if (failures > 0)
         printf("  failed: %lld\n", (long long)failures);
-    for (int i = 0; i < FAILURES_SHOWN && (report = nh_ensemble_failure(c->ensemble, i, &member));
-         i++)
+    for (int i = 0;
+         i < FAILURES_SHOWN && (report = nh_simulation_failure(c->simulation, i, &member)); i++)
         printf("    %s\n", report->text);
 }
 
 void print_ensemble_text(const ensemble_job *c)
 {
-    const nh_ensemble *e = c->ensemble;
-    long long steps = c->wanted.steps, members = nh_ensemble_members(e);
+    const nh_simulation *e = c->simulation;
+    long long steps = c->plan->steps, members = nh_simulation_members(e).all;
     printf("%s, %s, step %.10g, %lld step%s to t = %.10g, %lld member%s\n",
-           nh_system_name(c->subject.system), c->method, c->wanted.step, steps, plural(steps),
-           nh_ensemble_time(e, nh_ensemble_records(e) - 1), members, plural(members));
+           nh_system_name(c->subject.system), c->plan->method, c->plan->step, steps, plural(steps),
+           nh_simulation_time(e, nh_simulation_records(e) - 1), members, plural(members));
     print_statistics(c);
     printf("  largest over all times: energy error %.3g", largest_error(c, 1));
     if (nh_system_constraints(c->subject.system) > 0)
@@ -68,8 +68,9 @@ void print_ensemble_text(const ensemble_job *c)
     putchar('\n');
     print_failures(c);
     printf("  cost: %s per step and member, %d thread%s, %s\n",
-           duration(1e-9 * nanoseconds_per_step(c)).text, c->wanted.threads,
-           plural(c->wanted.threads), backend_name(c));
+           duration(1e-9 * nanoseconds_per_step(c)).text,
+           nh_simulation_members(c->simulation).threads,
+           plural(nh_simulation_members(c->simulation).threads), backend_name(c));
     if (c->output && !is_standard_output(c->output))
         printf("  data: %s\n", c->output);
     if (c->plot)
@@ -91,18 +92,18 @@ static void print_statistic(json *j, const char *name, const nh_statistic *s)
 
 static void print_json_statistics(json *j, const ensemble_job *c)
 {
-    const nh_ensemble *e = c->ensemble;
-    int64_t last = nh_ensemble_records(e) - 1;
+    const nh_simulation *e = c->simulation;
+    int64_t last = nh_simulation_records(e) - 1;
     json_object(j, "statistics");
-    for (int i = 0; i < nh_ensemble_columns(e); i++) {
-        nh_statistic s = nh_ensemble_statistic(e, last, i);
-        print_statistic(j, nh_ensemble_column_name(e, i), &s);
+    for (int i = 0; i < nh_simulation_columns(e); i++) {
+        nh_statistic s = nh_simulation_statistic(e, last, i);
+        print_statistic(j, nh_simulation_column_name(e, i), &s);
     }
     json_close_object(j);
     json_object(j, "statistics_of_all_times");
-    for (int i = 0; i < nh_ensemble_columns(e); i++) {
-        nh_statistic s = nh_ensemble_total(e, i);
-        print_statistic(j, nh_ensemble_column_name(e, i), &s);
+    for (int i = 0; i < nh_simulation_columns(e); i++) {
+        nh_statistic s = nh_simulation_total(e, i);
+        print_statistic(j, nh_simulation_column_name(e, i), &s);
     }
     json_close_object(j);
 }
@@ -111,9 +112,9 @@ static void print_json_failures(json *j, const ensemble_job *c)
 {
     const nh_report *report;
     int64_t member;
-    json_integer(j, "failed", nh_ensemble_failures(c->ensemble));
+    json_integer(j, "failed", nh_simulation_failures(c->simulation));
     json_array(j, "failures");
-    for (int64_t i = 0; (report = nh_ensemble_failure(c->ensemble, i, &member)); i++) {
+    for (int64_t i = 0; (report = nh_simulation_failure(c->simulation, i, &member)); i++) {
         json_object(j, NULL);
         json_integer(j, "member", member);
         json_text(j, "status", nh_status_name(report->status));
@@ -133,7 +134,7 @@ static void print_json_starts(json *j, const ensemble_job *c)
     json_text(j, "starts", kinds[c->wanted.starts]);
     if (random) {
         json_integer(j, "seed", (int64_t)c->wanted.seed);
-        json_real(j, "energy", nh_ensemble_statistic(c->ensemble, 0, 0).mean);
+        json_real(j, "energy", nh_simulation_statistic(c->simulation, 0, 0).mean);
     }
     json_array(j, "sweeps");
     for (int i = 0; i < c->wanted.sweeps; i++) {
@@ -149,24 +150,24 @@ static void print_json_starts(json *j, const ensemble_job *c)
 
 void print_ensemble_json(const ensemble_job *c)
 {
-    const nh_ensemble *e = c->ensemble;
+    const nh_simulation *e = c->simulation;
     json j = json_begin(stdout);
     json_text(&j, "model", nh_system_name(c->subject.system));
-    json_text(&j, "method", c->method);
-    json_real(&j, "step", c->wanted.step);
-    json_integer(&j, "steps", c->wanted.steps);
-    json_real(&j, "t", nh_ensemble_time(e, nh_ensemble_records(e) - 1));
-    json_integer(&j, "members", nh_ensemble_members(e));
-    json_integer(&j, "threads", c->wanted.threads);
+    json_text(&j, "method", c->plan->method);
+    json_real(&j, "step", c->plan->step);
+    json_integer(&j, "steps", c->plan->steps);
+    json_real(&j, "t", nh_simulation_time(e, nh_simulation_records(e) - 1));
+    json_integer(&j, "members", nh_simulation_members(e).all);
+    json_integer(&j, "threads", nh_simulation_members(c->simulation).threads);
     json_integer(&j, "ranks", c->ranks.ranks);
     print_json_starts(&j, c);
     json_real(&j, "energy_error_max", largest_error(c, 1));
     json_real(&j, "constraint_max", largest_error(c, 2));
-    json_integer(&j, "every", c->wanted.every);
-    json_integer(&j, "records", nh_ensemble_records(e));
+    json_integer(&j, "every", nh_simulation_every(c->simulation));
+    json_integer(&j, "records", nh_simulation_records(e));
     print_json_statistics(&j, c);
     print_json_failures(&j, c);
-    json_real(&j, "seconds", nh_ensemble_seconds(e));
+    json_real(&j, "seconds", nh_simulation_seconds(e));
     json_real(&j, "ns_per_step", nanoseconds_per_step(c));
     json_text(&j, "backend", backend_name(c));
     json_text(&j, "output", c->output);

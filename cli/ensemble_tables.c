@@ -30,7 +30,7 @@ static void fill_measures(double *out, const nh_statistic *s)
 static nh_status statistics_table(nh_table **out, const ensemble_job *c, const char *path,
                                   nh_report *report)
 {
-    int columns = nh_ensemble_columns(c->ensemble), count = 2 + MEASURES * columns;
+    int columns = nh_simulation_columns(c->simulation), count = 2 + MEASURES * columns;
     char(*text)[160] = calloc((size_t)count, sizeof *text);
     const char **name = calloc((size_t)count, sizeof *name);
     nh_status status = NH_NO_MEMORY;
@@ -39,7 +39,7 @@ static nh_status statistics_table(nh_table **out, const ensemble_job *c, const c
         name[1] = "members";
         for (int i = 2; i < count; i++) {
             snprintf(text[i], sizeof text[i], "%.120s_%s",
-                     nh_ensemble_column_name(c->ensemble, (i - 2) / MEASURES),
+                     nh_simulation_column_name(c->simulation, (i - 2) / MEASURES),
                      measures[(i - 2) % MEASURES]);
             name[i] = text[i];
         }
@@ -54,18 +54,18 @@ static nh_status statistics_table(nh_table **out, const ensemble_job *c, const c
 
 int write_statistics(ensemble_job *c, const char *path)
 {
-    const nh_ensemble *e = c->ensemble;
-    int columns = nh_ensemble_columns(e);
+    const nh_simulation *e = c->simulation;
+    int columns = nh_simulation_columns(e);
     nh_report report;
     nh_table *table = NULL;
     double *row = calloc(2 + MEASURES * (size_t)columns, sizeof *row);
     if (!row)
         return no_memory();
     nh_status status = statistics_table(&table, c, path, &report);
-    for (int64_t r = 0; status == NH_OK && r < nh_ensemble_records(e); r++) {
-        row[0] = nh_ensemble_time(e, r);
+    for (int64_t r = 0; status == NH_OK && r < nh_simulation_records(e); r++) {
+        row[0] = nh_simulation_time(e, r);
         for (int i = 0; i < columns; i++) {
-            nh_statistic s = nh_ensemble_statistic(e, r, i);
+            nh_statistic s = nh_simulation_statistic(e, r, i);
             row[1] = i == 0 ? (double)s.count : row[1];
             fill_measures(row + 2 + MEASURES * i, &s);
         }
@@ -116,7 +116,7 @@ int add_member(void *user, const nh_member *m)
     double *row = c->row;
     *row++ = (double)m->member;
     for (int i = 0; i < c->wanted.sweeps; i++)
-        *row++ = nh_ensemble_swept_value(c->ensemble, m->combination, i);
+        *row++ = nh_simulation_swept_value(c->simulation, m->combination, i);
     *row++ = m->status != NH_OK;
     *row++ = (double)m->steps;
     *row++ = m->t;

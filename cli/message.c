@@ -121,16 +121,10 @@ int remark_integrals(const nh_system *system)
     return count;
 }
 
-void remark_run(const nh_run *run)
+void remark_simulation(const nh_simulation *simulation)
 {
-    for (int i = 0; i < nh_run_remarks(run); i++)
-        remark("%s", nh_run_remark(run, i));
-}
-
-void remark_ensemble(const nh_ensemble *ensemble)
-{
-    for (int i = 0; i < nh_ensemble_remarks(ensemble); i++)
-        remark("%s", nh_ensemble_remark(ensemble, i));
+    for (int i = 0; i < nh_simulation_remarks(simulation); i++)
+        remark("%s", nh_simulation_remark(simulation, i));
 }
 
 int exit_code(nh_status status)

@@ -21,13 +21,12 @@ void tell_kept(void);
 void speak_as(const char *who);
 void json_remarks(json *j);
 
-/* The remarks of the library about a model, a run and an ensemble. */
+/* The remarks of the library about a model and about a simulation. */
 void remark_system(const nh_system *system);
 /* How many quantities are conserved; prints the remarks that the search for them, which the first
  * call makes, adds to those of the system. */
 int remark_integrals(const nh_system *system);
-void remark_run(const nh_run *run);
-void remark_ensemble(const nh_ensemble *ensemble);
+void remark_simulation(const nh_simulation *simulation);
 
 /* Prints what the library reports, and returns the matching exit code. Errors in a model begin with
  * the name of its file and are printed as they are. */

@@ -175,7 +175,7 @@ static int finish(run_job *job, const options *given)
         estimate_error(job, given);
     if (job->status != NH_OK) /* before mere remarks */
         answer = tell_failure(job);
-    remark_run(job->run);
+    remark_simulation(job->simulation);
     if (nh_record_rows(job->record) > 0) {
         if (given->json)
             print_json(job);

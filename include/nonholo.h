@@ -733,7 +733,7 @@ NH_API nh_status nh_lock_take(nh_lock **out, const char *path, nh_report *report
 NH_API bool nh_lock_covers(const nh_lock *lock, const char *path);
 NH_API void nh_lock_release(nh_lock *lock); /* may be NULL */
 
-/* ---- ensembles --------------------------------------------------------------------------- */
+/* ---- random starts ------------------------------------------------------------------------ */
 
 /* A random state of a given energy that satisfies the constraints. Angles are uniformly
  * distributed; the other coordinates and the velocities lie in a random direction from the centre
@@ -745,71 +745,14 @@ NH_API nh_status nh_random_start(const nh_system *system, double t, double energ
                                  uint64_t item, const double *centre, double *q, double *v,
                                  nh_report *report);
 
-/* Many trajectories: a set of start states for each combination of swept parameters, advanced in
- * parallel in SIMD lanes and threads and measured at recorded times. The results are the same for
- * any number of threads, and the results of a member do not depend on the other members. A member
- * that fails is reported and excluded from later measurements; the others continue. */
-typedef struct nh_ensemble nh_ensemble;
-
-typedef struct nh_sweep { /* `count` values from `from` to `to`, both included */
-    const char *parameter;
-    double from, to;
-    int64_t count;
-} nh_sweep;
-
-typedef enum nh_starts {
-    NH_STARTS_MODEL,  /* the model's start with `start` applied, for each value of a sweep */
-    NH_STARTS_RANDOM, /* nh_random_start with item = number of the start, the same for all values
-                         of a sweep */
-    NH_STARTS_LIST    /* q[members][coordinates], v[members][velocities] */
-} nh_starts;
-
-typedef struct nh_ensemble_options {
-    size_t size; /* see "options" above */
-    /* Either a model with settings as for nh_system_build, or an existing system (without sweeps;
-     * its C functions, if any, are called from several threads). */
-    const nh_model *model;
-    const char *const *settings;
-    size_t setting_count;
-    const nh_system *system;
-    const nh_sweep *sweep; /* the first varies slowest */
-    int sweeps;
-
-    nh_starts starts;
-    int64_t members; /* starts for each combination of swept values; 0 means 1 */
-    const char *start;
-    double t0;
-    bool fixed_energy; /* random starts have `energy`, otherwise that of the model's start state */
-    double energy;
-    uint64_t seed;
-    bool around_start; /* random starts around the model's start coordinates, not the origin */
-    bool project;      /* project starts of the model or the list onto the constraints */
-    const double *q, *v;
-
-    /* As in nh_run_options. */
-    const char *method, *compose;
-    double step;
-    nh_backend backend;
-    nh_switch compensated;
-
-    int64_t steps;      /* of each member */
-    int64_t every;      /* steps 0, every, 2 every, ... and the last are recorded; 0: about 500 */
-    bool measure_state; /* coordinates and velocities are columns too */
-    int threads;        /* 0: one for each processor available to this process */
-    int part, parts; /* compute part `part` of `parts`, counted from 1: consecutive members; 0, 0:
-                        all of them */
-    const char *keep, *solve; /* for the projection, as in nh_projection */
-    /* Processes that share an ensemble, see nh_ensemble_hooks.fetch_add. */
-    int processes; /* how many; 0 means 1 */
-    bool helper;   /* another process collects the results */
-} nh_ensemble_options;
-NH_OPTIONS_DEFAULT(nh_ensemble_options)
+/* ---- rows of members ------------------------------------------------------------------------ */
 
 /* Several consecutive members at several consecutive recorded times. Rows of a member that failed
  * are NaN. */
 typedef struct nh_rows {
     int64_t first_member, first_record;
-    int members, records, columns;
+    int64_t members, records;
+    int columns;
     const double *value;       /* [members][records][columns] */
     const double *q, *v;       /* [members][records][coordinates or velocities] */
     const double *multipliers; /* [members][records][constraints], of the continuous equations */
@@ -824,92 +767,12 @@ typedef struct nh_member {
     const double *q, *v;                                      /* the final state */
 } nh_member;
 
-/* Callbacks of nh_ensemble_run, called one at a time but from any thread; each may be NULL. A
- * nonzero return value stops the ensemble with NH_CALLBACK_STOPPED. */
-typedef struct nh_ensemble_hooks {
-    size_t size; /* see "options" above */
-    void *user;
-    int (*rows)(void *user, const nh_rows *rows); /* in any order */
-    int (*member)(void *user,
-                  const nh_member *member); /* in the order of the members (of this process) */
-    int (*progress)(void *user, int64_t done, int64_t all); /* steps of all members */
-    /* `due` returns nonzero when it is time for a checkpoint; `checkpoint` then receives the bytes
-     * from which nh_ensemble_restore continues. They cover the rows passed to `rows` so far. */
-    int (*due)(void *user, int64_t done);
-    int (*checkpoint)(void *user, const void *bytes, size_t size, int64_t done);
-    /* Processes that share an ensemble take its blocks from a shared counter: `fetch_add` adds
-     * `count` (0 or 1) to it and returns its previous value, or -1 on failure. Without it this
-     * process computes all blocks. `meet` is called before the bytes of a checkpoint are made,
-     * while all threads wait; it is a barrier for the processes. */
-    int64_t (*fetch_add)(void *user, int64_t count);
-    int (*meet)(void *user);
-} nh_ensemble_hooks;
-NH_OPTIONS_DEFAULT(nh_ensemble_hooks)
-
-NH_API nh_status nh_ensemble_create(nh_ensemble **out, const nh_ensemble_options *options,
-                                    nh_report *report);
-NH_API void nh_ensemble_free(nh_ensemble *ensemble);
-/* Returns NH_OK even if members fail; see nh_ensemble_failures. */
-NH_API nh_status nh_ensemble_run(nh_ensemble *ensemble, const nh_ensemble_hooks *hooks,
-                                 nh_report *report);
-
-/* To be called before nh_ensemble_run: continues from a checkpoint of an ensemble created with the
- * same options (except the number of threads), with bit-identical results. Fails, with the reason,
- * for a checkpoint of a different ensemble. */
-NH_API nh_status nh_ensemble_restore(nh_ensemble *ensemble, const void *bytes, size_t size,
-                                     nh_report *report);
-
-/* The members that belong to this process: all, or those of its part. */
-NH_API int64_t nh_ensemble_first_member(const nh_ensemble *ensemble);
-NH_API int64_t nh_ensemble_own_members(const nh_ensemble *ensemble);
-/* A hexadecimal digest that identifies the ensemble: of model, parameters, method, steps, starts,
- * version and processor level. It is the same for all parts of an ensemble. Free it with
- * nh_bytes_free. */
-NH_API char *nh_ensemble_identity(const nh_ensemble *ensemble);
-
-/* To be called after nh_ensemble_run: the results of one process as bytes, and a function that
- * merges them into those of another, which has the other members of the same ensemble. The merged
- * results are bit-identical to those of a single process. Checkpoints of several processes are
- * restored likewise: the first by nh_ensemble_restore, the others by nh_ensemble_join. */
-NH_API nh_status nh_ensemble_result(nh_ensemble *ensemble, void **bytes, size_t *size,
-                                    nh_report *report);
-NH_API nh_status nh_ensemble_join(nh_ensemble *ensemble, const void *bytes, size_t size,
-                                  nh_report *report);
-
-NH_API int nh_ensemble_remarks(const nh_ensemble *ensemble); /* see nh_system_remarks */
-NH_API const char *nh_ensemble_remark(const nh_ensemble *ensemble, int index);
-
-NH_API int64_t nh_ensemble_members(const nh_ensemble *ensemble); /* of all combinations */
-NH_API int64_t nh_ensemble_combinations(const nh_ensemble *ensemble);
-NH_API int64_t nh_ensemble_every(const nh_ensemble *ensemble); /* steps from record to record */
-NH_API int nh_ensemble_threads(const nh_ensemble *ensemble);
-NH_API double nh_ensemble_swept_value(const nh_ensemble *ensemble, int64_t combination, int sweep);
-/* The system of the first combination; sizes and names are the same for all combinations. */
-NH_API const nh_system *nh_ensemble_system(const nh_ensemble *ensemble);
-NH_API nh_backend nh_ensemble_backend(const nh_ensemble *ensemble); /* after the run */
-NH_API double nh_ensemble_seconds(const nh_ensemble *ensemble);     /* summed over threads */
-
-/* Columns: energy, energy_error (E - E0, with E0 at the start of the member), constraint (largest
- * |k|), observables and, with measure_state, coordinates and velocities. */
-NH_API int64_t nh_ensemble_records(const nh_ensemble *ensemble);
-NH_API double nh_ensemble_time(const nh_ensemble *ensemble, int64_t record);
-NH_API int nh_ensemble_columns(const nh_ensemble *ensemble);
-NH_API const char *nh_ensemble_column_name(const nh_ensemble *ensemble, int column);
-
 /* Statistics over the members that reached a recorded time. The sums are exact, so the result does
  * not depend on the order of the members. */
 typedef struct nh_statistic {
     int64_t count;
     double mean, variance, least, greatest; /* variance: about the mean, divided by count */
 } nh_statistic;
-NH_API nh_statistic nh_ensemble_statistic(const nh_ensemble *ensemble, int64_t record, int column);
-/* Statistics over all members and recorded times. */
-NH_API nh_statistic nh_ensemble_total(const nh_ensemble *ensemble, int column);
-
-/* The members that failed, in order; the first hundred have a report. */
-NH_API int64_t nh_ensemble_failures(const nh_ensemble *ensemble);
-NH_API const nh_report *nh_ensemble_failure(const nh_ensemble *ensemble, int64_t index,
-                                            int64_t *member);
 
 /* ---- output ------------------------------------------------------------------------------ */
 
@@ -1005,7 +868,8 @@ typedef struct nh_archive_plan {
     uint64_t mark;    /* with `resume`: if not 0, the mark that the file must have */
     /* Ensembles. `shared`: the file exists already; another process of the same ensemble created it
      * and holds its lock. A part has `members` members from `first_member` on, and the `identity`
-     * of the ensemble (nh_ensemble_identity), by which nh_archive_join recognises it. */
+     * of the ensemble (of model, parameters, method, steps, starts and version), by which
+     * nh_archive_join recognises it. */
     bool shared;
     int part, parts; /* 0, 0 or 1, 1: not a part */
     int64_t first_member;
@@ -1035,7 +899,8 @@ NH_API nh_status nh_archive_trace(nh_archive *archive, const double *table, int6
  * other formats the function does nothing. */
 NH_API nh_status nh_archive_member(nh_archive *archive, const nh_member *member,
                                    const double *swept, nh_report *report);
-NH_API nh_status nh_archive_statistics(nh_archive *archive, const nh_ensemble *ensemble,
+/* statistic[records][columns] */
+NH_API nh_status nh_archive_statistics(nh_archive *archive, const nh_statistic *statistic,
                                        nh_report *report);
 
 /* Writes all data so far to the disk; a later process can continue from here with `position`. */
@@ -1123,33 +988,86 @@ NH_OPTIONS_DEFAULT(nh_sample_options)
  * if `pause` stopped the run: nh_run_steps returns the number of steps completed. */
 NH_API nh_status nh_run_sample(nh_run *run, const nh_sample_options *options, nh_report *report);
 
-/* One trajectory from start to end: measured, recorded, and written to a file while it is computed,
- * with checkpoints from which another process continues bit for bit. This is what `nonholo run`
- * does. */
+/* A simulation: one trajectory or many, from start to end, measured, recorded, and written to a
+ * file while they are computed, with checkpoints from which another process continues bit for bit.
+ * This is what `nonholo run` and `nonholo ensemble` do.
+ *
+ * One trajectory has a record, events, inputs and a solution. Many are an ensemble: a set of start
+ * states for each combination of swept parameters, advanced in parallel in SIMD lanes and threads
+ * and measured at recorded times. The results are the same for any number of threads, and those of
+ * a member do not depend on the other members. A member that fails is reported and excluded from
+ * later measurements; the others continue. */
 typedef struct nh_simulation nh_simulation;
 
 typedef enum nh_keep {
-    NH_KEEP_ADVISED, /* all rows, unless a file or checkpoints are written */
+    NH_KEEP_ADVISED, /* one trajectory: all rows, unless a file or checkpoints are written; of an
+                        ensemble, none */
     NH_KEEP_ROWS,
-    NH_KEEP_LAST_ROW
+    NH_KEEP_LAST_ROW /* of every member */
 } nh_keep;
+
+typedef struct nh_sweep { /* `count` values from `from` to `to`, both included */
+    const char *parameter;
+    double from, to;
+    int64_t count;
+} nh_sweep;
+
+typedef enum nh_starts {
+    NH_STARTS_MODEL,  /* the model's start with `start` applied, for each value of a sweep */
+    NH_STARTS_RANDOM, /* nh_random_start with item = number of the start, the same for all values
+                         of a sweep */
+    NH_STARTS_LIST    /* q[members][coordinates], v[members][velocities] of nh_run_options */
+} nh_starts;
+
+/* Processes that share an ensemble: they take blocks of members from one counter, write to one file
+ * and make checkpoints together; the process of rank 0 gets the results of all. The functions are
+ * called by one thread at a time. */
+typedef enum nh_counter { /* numbers that every process can read and add to at any time */
+                          NH_COUNTER_ITEMS,  /* items of work that were handed out */
+                          NH_COUNTER_ROUND,  /* checkpoints that rank 0 called for */
+                          NH_COUNTER_STOP,   /* processes that were asked to stop */
+                          NH_COUNTER_DONE,   /* processes without work */
+                          NH_COUNTER_STEPS,  /* of all processes but rank 0 */
+                          NH_COUNTER_FAILED, /* processes whose failure makes all of them end; the
+                                                caller adds to it */
+                          NH_COUNTER_LEFT,   /* those that have since put their files in order; for
+                                                the caller's own use */
+                          NH_COUNTERS
+} nh_counter;
+typedef struct nh_processes {
+    int rank, ranks;
+    bool agreed; /* set by the library: all processes know that they fail or stop */
+    int64_t (*fetch_add)(nh_counter counter, int64_t count); /* returns the previous value */
+    /* All wait for each other: the answer of the first one whose answer is not 0, and its rank. */
+    int (*agree)(int answer, int *first);
+    /* Rank 0 gets the bytes of all, one after another, in memory that it frees, with their sizes in
+     * size[ranks]; the others get NULL. NULL on rank 0: out of memory. */
+    void *(*gather)(const void *bytes, size_t size, size_t *sizes);
+    /* The bytes of rank 0 to all, in memory that every process except rank 0 frees. */
+    void *(*broadcast)(void *bytes, size_t *size);
+} nh_processes;
 
 typedef struct nh_simulation_options {
     size_t size; /* see "options" above */
     /* NULL: all as advised. Its `stop` is also called periodically while the simulation advances.
-     * All events of the model are detected; the simulation ends at the first event of `until`. */
+     * One trajectory: all events of the model are detected, and it ends at the first event of
+     * `until`. An ensemble takes whole steps. */
     const nh_run_options *run;
-    nh_keep keep;           /* which rows of the record stay in memory */
+    nh_keep keep;           /* which rows stay in memory */
     const char *output;     /* output file, see nh_archive_create; NULL: none */
-    const char *model_text; /* stored in the file; NULL: none */
+    const char *model_text; /* stored in the file; NULL: none, or that of `model` */
     /* The file for checkpoints, and the checkpoint to continue from; either may be NULL. */
     const char *checkpoint, *resume;
     double checkpoint_seconds; /* time from one checkpoint to the next or, if it is 0, */
     int64_t checkpoint_steps;  /* the number of steps; both 0: one minute */
     double pause; /* nh_simulation_advance returns after about this many seconds, to be called
                      again; 0: only at the end */
+    /* Called one at a time but, for an ensemble, from any thread; each may be NULL. A nonzero
+     * return value is a failure, NH_CALLBACK_STOPPED. */
     void *user;
-    void (*progress)(void *user, int64_t done, int64_t steps); /* periodically; may be NULL */
+    void (*progress)(void *user, int64_t done, int64_t steps); /* periodically; of all members */
+
+    /* One trajectory. */
     double lead;         /* time from t0 to the first recorded state; 0: record the start */
     const char *section; /* only the states at events of this name are recorded */
     bool solution;       /* keep the data for nh_simulation_solution */
@@ -1157,11 +1075,35 @@ typedef struct nh_simulation_options {
      * become further columns; NULL: none. Those of two states one step apart need a fixed step, and
      * are NaN where no whole step came before: at the start and after a shorter last step. */
     const char *observe;
+
+    /* An ensemble, if there are members or sweeps. The members have the given system or, if there
+     * is a model, one that is built from it with settings as for nh_system_build; the system then
+     * serves the plan only and may be NULL. C functions are called from several threads. */
+    int64_t members; /* starts for each combination of swept values */
+    const nh_model *model;
+    const char *const *settings;
+    size_t setting_count;
+    const nh_sweep *sweep; /* the first varies slowest */
+    int sweeps;
+    nh_starts starts;
+    const char *start;
+    bool fixed_energy; /* random starts have `energy`, otherwise that of the model's start state */
+    double energy;
+    uint64_t seed;
+    bool around_start; /* random starts around the model's start coordinates, not the origin */
+    bool project;      /* project starts of the model or the list onto the constraints ... */
+    const char *fixed, *solve; /* ... as nh_projection's keep and solve */
+    int threads;               /* 0: one for each processor available to this process */
+    int part, parts; /* compute part `part` of `parts`, counted from 1: consecutive members; 0, 0:
+                        all of them */
+    nh_processes *processes;                      /* that share the ensemble; NULL: only this one */
+    int (*rows)(void *user, const nh_rows *rows); /* in any order */
+    int (*member)(void *user, const nh_member *member); /* in the order of the members */
 } nh_simulation_options;
 NH_OPTIONS_DEFAULT(nh_simulation_options)
 
-/* Sets the start state or restores the checkpoint, and opens the file. The system and the strings
- * in the options must outlive the simulation. */
+/* Sets the start state or restores the checkpoint, and opens the file. The system, the model and
+ * the strings in the options must outlive the simulation. */
 NH_API nh_status nh_simulation_create(nh_simulation **out, const nh_system *system,
                                       const nh_simulation_options *options, nh_report *report);
 /* Frees the simulation. A file not yet closed by nh_simulation_finish is left in the state in which
@@ -1169,22 +1111,37 @@ NH_API nh_status nh_simulation_create(nh_simulation **out, const nh_system *syst
 NH_API void nh_simulation_free(nh_simulation *simulation);
 
 /* Advances to the end, to the first failure, or until `stop` or `pause` interrupts it, which
- * returns NH_OK: nh_run_steps returns the number of steps completed. Call it again to continue. */
+ * returns NH_OK; nh_simulation_arrived tells which. Call it again to continue. A member of an
+ * ensemble that fails is not a failure of the simulation, see nh_simulation_failures. If another
+ * process failed, the report has no text. */
 NH_API nh_status nh_simulation_advance(nh_simulation *simulation, nh_report *report);
+NH_API bool nh_simulation_arrived(const nh_simulation *simulation);
 
 /* Closes the file, which then contains the rows computed so far. If the simulation was stopped and
  * has a checkpoint file, a checkpoint is written instead and the file is left for the process
- * that resumes. Checkpoints are kept until nh_checkpoint_remove. */
+ * that resumes; without one, an ensemble's file is removed. Checkpoints are kept until
+ * nh_simulation_remove_checkpoints. */
 NH_API nh_status nh_simulation_finish(nh_simulation *simulation, nh_report *report);
+/* The simulation is complete: removes the checkpoints that it was resumed from and wrote. */
+NH_API void nh_simulation_remove_checkpoints(nh_simulation *simulation);
 
 NH_API const nh_plan *nh_simulation_plan(const nh_simulation *simulation);
+NH_API int64_t nh_simulation_every(const nh_simulation *simulation);
+NH_API int64_t nh_simulation_steps(const nh_simulation *simulation);      /* done, of all members */
+NH_API const char *nh_simulation_output(const nh_simulation *simulation); /* NULL until closed */
+NH_API nh_backend nh_simulation_backend(const nh_simulation *simulation);
+NH_API double nh_simulation_seconds(const nh_simulation *simulation); /* summed over threads */
+NH_API int nh_simulation_remarks(const nh_simulation *simulation);    /* see nh_system_remarks */
+NH_API const char *nh_simulation_remark(const nh_simulation *simulation, int index);
+
+/* ---- one trajectory ---- */
+
+/* NULL for an ensemble. */
 NH_API const nh_run *nh_simulation_run(const nh_simulation *simulation);
 NH_API const nh_record *nh_simulation_record(const nh_simulation *simulation);
 /* The motion as a function of time, from the start or from the checkpoint that was resumed. It
  * belongs to the simulation. NULL unless the options ask for it. */
 NH_API nh_solution *nh_simulation_solution(const nh_simulation *simulation);
-NH_API int64_t nh_simulation_every(const nh_simulation *simulation);
-NH_API const char *nh_simulation_output(const nh_simulation *simulation); /* NULL until closed */
 
 /* The events so far, in order of time. The first million are listed; all are counted. */
 typedef struct nh_event_place {
@@ -1216,6 +1173,49 @@ typedef struct nh_estimate {
 NH_API nh_status nh_simulation_estimate(nh_simulation *simulation, nh_switch when,
                                         nh_estimate *estimate, nh_report *report);
 
+/* ---- ensembles ---- */
+
+/* Members are numbered combination by combination. Those that belong to this part are consecutive.
+ */
+typedef struct nh_members {
+    int64_t all, combinations; /* of swept values */
+    int64_t first, own;        /* of this part */
+    int threads;
+} nh_members;
+NH_API nh_members nh_simulation_members(const nh_simulation *simulation);
+NH_API double nh_simulation_swept_value(const nh_simulation *simulation, int64_t combination,
+                                        int sweep);
+
+/* Columns: energy, energy_error (E - E0, with E0 at the start of the member), constraint (largest
+ * |k|) and observables. */
+NH_API int64_t nh_simulation_records(const nh_simulation *simulation);
+NH_API double nh_simulation_time(const nh_simulation *simulation, int64_t record);
+NH_API int nh_simulation_columns(const nh_simulation *simulation);
+NH_API const char *nh_simulation_column_name(const nh_simulation *simulation, int column);
+
+/* The rows that stay in memory: those of the members of this part. They belong to the simulation;
+ * what is not known yet is NaN. NULL if none are kept. */
+NH_API const nh_rows *nh_simulation_rows(const nh_simulation *simulation);
+
+NH_API nh_statistic nh_simulation_statistic(const nh_simulation *simulation, int64_t record,
+                                            int column);
+/* Over all members and recorded times. */
+NH_API nh_statistic nh_simulation_total(const nh_simulation *simulation, int column);
+
+/* The members that failed, in order; the first hundred have a report. */
+NH_API int64_t nh_simulation_failures(const nh_simulation *simulation);
+NH_API const nh_report *nh_simulation_failure(const nh_simulation *simulation, int64_t index,
+                                              int64_t *member);
+
+/* The results of a part as bytes, and a function that merges them into those of another part of the
+ * same ensemble. The merged results are bit-identical to those of a single process. */
+NH_API nh_status nh_simulation_result(nh_simulation *simulation, void **bytes, size_t *size,
+                                      nh_report *report);
+NH_API nh_status nh_simulation_join(nh_simulation *simulation, const void *bytes, size_t size,
+                                    nh_report *report);
+
+/* ---- intervals ---- */
+
 /* The number of steps between rows that gives about 10,000 rows, or fewer if there are many
  * columns. */
 NH_API int64_t nh_record_spacing(int64_t steps, int columns);
@@ -1224,9 +1224,6 @@ NH_API int64_t nh_record_spacing(int64_t steps, int columns);
  * the other one to 0. */
 NH_API nh_status nh_interval_parse(const char *text, double *seconds, int64_t *steps,
                                    nh_report *report);
-
-/* The simulation is complete: removes the checkpoints that it was resumed from and wrote. */
-NH_API void nh_simulation_remove_checkpoints(nh_simulation *simulation);
 
 /* Removes a checkpoint file and any incomplete FILE.part. Does nothing if `path` is NULL. */
 NH_API void nh_checkpoint_remove(const char *path);

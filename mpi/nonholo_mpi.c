@@ -8,17 +8,13 @@
 static MPI_Win window;
 static int64_t *counters; /* those of rank 0 are in use */
 
-static int64_t fetch_add(nonholo_counter counter, int64_t count)
+static int64_t fetch_add(nh_counter counter, int64_t count)
 {
     int64_t before = 0;
-    MPI_Fetch_and_op(&count, &before, MPI_INT64_T, 0, counter, count ? MPI_SUM : MPI_NO_OP, window);
+    MPI_Fetch_and_op(&count, &before, MPI_INT64_T, 0, (MPI_Aint)counter,
+                     count ? MPI_SUM : MPI_NO_OP, window);
     MPI_Win_flush(0, window);
     return before;
-}
-
-static void barrier(void)
-{
-    MPI_Barrier(MPI_COMM_WORLD);
 }
 
 static int agree(int answer, int *first)
@@ -103,29 +99,29 @@ static void abort_all(int code)
     MPI_Abort(MPI_COMM_WORLD, code);
 }
 
-const nonholo_mpi *nonholo_mpi_begin(void)
+nonholo_mpi *nonholo_mpi_begin(void)
 {
     static char library[MPI_MAX_LIBRARY_VERSION_STRING];
-    static nonholo_mpi self = {.library = library,
-                               .fetch_add = fetch_add,
-                               .barrier = barrier,
-                               .agree = agree,
-                               .gather = gather,
-                               .broadcast = broadcast,
+    static nonholo_mpi self = {.processes = {.fetch_add = fetch_add,
+                                             .agree = agree,
+                                             .gather = gather,
+                                             .broadcast = broadcast},
+                               .library = library,
                                .finish = finish,
                                .abort = abort_all};
+    nh_processes *own = &self.processes;
     int provided, length;
     MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided);
     if (provided < MPI_THREAD_SERIALIZED)
         return NULL;
-    MPI_Comm_rank(MPI_COMM_WORLD, &self.rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &self.ranks);
+    MPI_Comm_rank(MPI_COMM_WORLD, &own->rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &own->ranks);
     MPI_Get_library_version(library, &length);
     library[strcspn(library, "\n,")] = '\0'; /* some implementations return pages of text */
-    MPI_Win_allocate(self.rank ? 0 : COUNTERS * (MPI_Aint)sizeof *counters, sizeof *counters,
+    MPI_Win_allocate(own->rank ? 0 : NH_COUNTERS * (MPI_Aint)sizeof *counters, sizeof *counters,
                      MPI_INFO_NULL, MPI_COMM_WORLD, &counters, &window);
-    if (self.rank == 0)
-        memset(counters, 0, COUNTERS * sizeof *counters);
+    if (own->rank == 0)
+        memset(counters, 0, NH_COUNTERS * sizeof *counters);
     MPI_Win_lock_all(0, window);
     MPI_Win_sync(window);
     MPI_Barrier(MPI_COMM_WORLD);

@@ -512,8 +512,13 @@ nh_status nh_archive_member(nh_archive *a, const nh_member *member, const double
     return a->hdf5 ? nh_hdf5_member(a->hdf5, member, swept, report) : NH_OK;
 }
 
-nh_status nh_archive_statistic_table(nh_archive *a, const nh_statistic *statistic,
-                                     nh_report *report)
+nh_status nh_archive_read(nh_archive *a, int64_t member, int64_t record, double *value, double *q,
+                          double *v, double *multipliers, nh_report *report)
+{
+    return nh_hdf5_read_row(a->hdf5, member, record, value, q, v, multipliers, report);
+}
+
+nh_status nh_archive_statistics(nh_archive *a, const nh_statistic *statistic, nh_report *report)
 {
     return a->hdf5 ? nh_hdf5_statistics(a->hdf5, statistic, report) : NH_OK;
 }

@@ -7,8 +7,9 @@
 /* As nh_archive_create, for a virtual file. */
 nh_status nh_archive_create_over(nh_archive **out, const char *path, const nh_archive_plan *plan,
                                  const nh_hdf5_sources *sources, nh_report *report);
-/* As nh_archive_statistics: statistic[records][columns]. */
-nh_status nh_archive_statistic_table(nh_archive *archive, const nh_statistic *statistic,
-                                     nh_report *report);
+
+/* A row of an ensemble that is in the file. */
+nh_status nh_archive_read(nh_archive *archive, int64_t member, int64_t record, double *value,
+                          double *q, double *v, double *multipliers, nh_report *report);
 
 #endif

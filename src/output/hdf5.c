@@ -332,6 +332,13 @@ nh_status nh_hdf5_read(nh_hdf5 *file, int64_t record, void *data, size_t room, s
     return refuse(report);
 }
 
+nh_status nh_hdf5_read_row(nh_hdf5 *file, int64_t member, int64_t record, double *value, double *q,
+                           double *v, double *multipliers, nh_report *report)
+{
+    (void)file, (void)member, (void)record, (void)value, (void)q, (void)v, (void)multipliers;
+    return refuse(report);
+}
+
 nh_status nh_hdf5_flush(nh_hdf5 *file, nh_report *report)
 {
     (void)file;

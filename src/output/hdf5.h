@@ -30,6 +30,9 @@ nh_status nh_hdf5_statistics(nh_hdf5 *file, const nh_statistic *statistic, nh_re
 /* Reads the beginning of a record of a single trajectory, v and q, as much as there is room for. */
 nh_status nh_hdf5_read(nh_hdf5 *file, int64_t record, void *data, size_t room, size_t *size,
                        nh_report *report);
+/* A row that is in the file. */
+nh_status nh_hdf5_read_row(nh_hdf5 *file, int64_t member, int64_t record, double *value, double *q,
+                           double *v, double *multipliers, nh_report *report);
 nh_status nh_hdf5_flush(nh_hdf5 *file, nh_report *report);
 /* `used`: how many records of a single trajectory there are; if fewer than planned, the file is
  * cut, and `steps` is the last step recorded. */

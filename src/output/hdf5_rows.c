@@ -124,6 +124,35 @@ nh_status nh_hdf5_read(nh_hdf5 *file, int64_t record, void *data, size_t room, s
     return error ? nh_hdf5_fail(file, "cannot read again", error, report) : NH_OK;
 }
 
+nh_status nh_hdf5_read_row(nh_hdf5 *file, int64_t member, int64_t record, double *value, double *q,
+                           double *v, double *multipliers, nh_report *report)
+{
+    const nh_system *s = file->plan.system;
+    const int64_t row = row_of(file, member) * file->records + record;
+    const struct {
+        int64_t place;
+        int width;
+        double *to;
+    } part[] = {{file->q, nh_system_coordinates(s), q},
+                {file->v, nh_system_velocities(s), v},
+                {file->multiplier, nh_system_constraints(s), multipliers}};
+    const int parts = 3, columns = file->plan.columns;
+    for (int i = 0; i < parts + columns && !file->channel.error; i++) {
+        const bool column = i >= parts;
+        const int width = column ? 1 : part[i].width;
+        const int64_t place = column ? file->column[i - parts] : part[i].place;
+        size_t size = (size_t)width * sizeof(double), got = size;
+        if (place > 0)
+            file->channel.error =
+                nh_read_at(file->channel.descriptor, place + row * (int64_t)size,
+                           (char *)(column ? value + i - parts : part[i].to), size, &got);
+        if (!file->channel.error && got < size)
+            file->channel.error = ENODATA;
+    }
+    int error = file->channel.error;
+    return error ? nh_hdf5_fail(file, "cannot read again", error, report) : NH_OK;
+}
+
 static void put_statistic(nh_hdf5 *file, const nh_statistic *statistic, int column)
 {
     size_t records = (size_t)file->records;

@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "code/variant.h"
 #include "run/save.h"
-#include "simulate/worker.h"
+#include "simulate/ensemble.h"
 
 static const char magic[] = "nonholo ensemble 3";
 
@@ -21,153 +21,132 @@ static nh_status damaged(nh_report *report)
 /* Identifies start states that were given, in place of seed and energy. */
 static void digest_starts(const nh_ensemble *e, char digest[NH_DIGEST_TEXT])
 {
-    const nh_ensemble_options *o = &e->options;
-    bool given = o->starts == NH_STARTS_LIST && o->q && o->v;
+    const nh_run_options *how = &e->simulation->how;
+    bool given = e->simulation->options.starts == NH_STARTS_LIST;
     size_t count = given ? (size_t)e->each : 0;
     char both[2][NH_DIGEST_TEXT];
-    nh_sha256_text(given ? (const void *)o->q : "",
-                   count * (size_t)e->system->coordinates * sizeof *o->q, both[0]);
-    nh_sha256_text(given ? (const void *)o->v : "", count * (size_t)e->system->shown * sizeof *o->v,
-                   both[1]);
+    nh_sha256_text(given ? (const void *)how->q : "",
+                   count * (size_t)e->system->coordinates * sizeof *how->q, both[0]);
+    nh_sha256_text(given ? (const void *)how->v : "",
+                   count * (size_t)e->system->shown * sizeof *how->v, both[1]);
     nh_sha256_text(both, sizeof both, digest);
 }
 
-static void pack_identity(nh_pack *p, const nh_ensemble *e, const char *digest)
+/* Goes through all that identifies an ensemble: writes it, or expects it to be the same. */
+typedef struct visit {
+    nh_pack *p;
+    bool expects;
+    nh_status status;
+    nh_report *report;
+} visit;
+
+static void visit_text(visit *v, const char *what, const char *here)
 {
+    if (!v->expects)
+        nh_pack_text(v->p, here);
+    else if (v->status == NH_OK)
+        v->status = nh_expect_text(v->p, what, here, v->report);
+}
+
+static void visit_real(visit *v, const char *what, double here)
+{
+    if (!v->expects)
+        nh_pack_real(v->p, here);
+    else if (v->status == NH_OK)
+        v->status = nh_expect_real(v->p, what, here, v->report);
+}
+
+static void visit_integer(visit *v, const char *what, int64_t here)
+{
+    if (!v->expects)
+        nh_pack_integer(v->p, here);
+    else if (v->status == NH_OK)
+        v->status = nh_expect_integer(v->p, what, here, v->report);
+}
+
+static void visit_parameters(visit *v, const nh_system *system)
+{
+    if (!v->expects)
+        nh_pack_parameters(v->p, system);
+    else if (v->status == NH_OK)
+        v->status = nh_expect_parameters(v->p, system, v->report);
+}
+
+static void visit_choices(visit *v, const nh_ensemble *e)
+{
+    const nh_simulation_options *o = &e->simulation->options;
+    const nh_run_options *how = &e->simulation->how;
     char starts[NH_DIGEST_TEXT];
     digest_starts(e, starts);
-    const nh_ensemble_options *o = &e->options;
-    nh_pack_text(p, magic);
-    nh_pack_text(p, nh_version());
-    nh_pack_text(p, nh_variant_level());
-    nh_pack_text(p, e->system->name);
-    nh_pack_parameters(p, e->system);
-    nh_pack_text(p, o->method);
-    nh_pack_text(p, o->compose ? o->compose : "none");
-    nh_pack_real(p, o->step);
-    nh_pack_integer(p, o->compensated);
-    nh_pack_integer(p, e->members);
-    nh_pack_integer(p, e->each);
-    nh_pack_integer(p, o->starts);
-    nh_pack_integer(p, (int64_t)o->seed);
-    nh_pack_real(p, o->energy);
-    nh_pack_real(p, o->t0);
-    nh_pack_text(p, o->start ? o->start : "");
-    nh_pack_text(p, starts);
-    nh_pack_integer(p, o->around_start);
-    nh_pack_integer(p, o->steps);
-    nh_pack_integer(p, o->every);
-    nh_pack_integer(p, e->columns);
+    visit_text(v, "method", how->method);
+    visit_text(v, "composition", how->compose ? how->compose : "none");
+    visit_real(v, "step", how->step);
+    visit_integer(v, "choice of compensated sums", how->compensated);
+    visit_integer(v, "number of members", e->members);
+    visit_integer(v, "number of starts", e->each);
+    visit_integer(v, "kind of starts", o->starts);
+    visit_integer(v, "seed", (int64_t)o->seed);
+    visit_real(v, "energy of random starts", e->energy);
+    visit_real(v, "start time", how->t0);
+    visit_text(v, "start", o->start ? o->start : "");
+    visit_text(v, "digest of the given starts", starts);
+    visit_integer(v, "centre of random starts", o->around_start);
+    visit_integer(v, "number of steps", how->steps);
+    visit_integer(v, "number of steps between records", how->every);
+    visit_integer(v, "number of columns", e->columns);
     for (int i = 0; i < o->sweeps; i++) {
-        nh_pack_text(p, o->sweep[i].parameter);
-        nh_pack_real(p, o->sweep[i].from);
-        nh_pack_real(p, o->sweep[i].to);
-        nh_pack_integer(p, o->sweep[i].count);
+        const nh_sweep *s = o->sweep + i;
+        visit_text(v, "swept parameter", s->parameter);
+        visit_real(v, "sweep's first value", s->from);
+        visit_real(v, "sweep's last value", s->to);
+        visit_integer(v, "sweep's number of values", s->count);
     }
+}
+
+static void visit_identity(visit *v, const nh_ensemble *e)
+{
+    visit_text(v, "version of nonholo", nh_version());
+    visit_text(v, "processor level", nh_variant_level());
+    visit_text(v, "model", e->system->name);
+    visit_parameters(v, e->system);
+    visit_choices(v, e);
+}
+
+/* False without memory. */
+static bool pack_identity(nh_pack *p, const nh_ensemble *e)
+{
+    char digest[NH_DIGEST_TEXT];
+    if (!nh_system_digest(e->system, &e->choice, digest))
+        return false;
+    nh_pack_text(p, magic);
+    visit_identity(&(visit){.p = p}, e);
     nh_pack_text(p, digest);
+    return !p->failed;
 }
 
-static nh_status expect_system(nh_pack *p, const nh_ensemble *e, nh_report *report)
+static nh_status expect_identity(nh_pack *p, const nh_ensemble *e, nh_report *report)
 {
-    nh_status status = nh_expect_text(p, "version of nonholo", nh_version(), report);
-    if (status == NH_OK)
-        status = nh_expect_text(p, "processor level", nh_variant_level(), report);
-    if (status == NH_OK)
-        status = nh_expect_text(p, "model", e->system->name, report);
-    if (status == NH_OK)
-        status = nh_expect_parameters(p, e->system, report);
-    return status;
-}
-
-static nh_status expect_equations(nh_pack *p, const nh_ensemble *e, const char *digest,
-                                  nh_report *report)
-{
-    char there[NH_DIGEST_TEXT + 1];
-    nh_unpack_text(p, there, sizeof there);
-    if (p->failed || strcmp(there, digest) == 0)
-        return NH_OK;
-    return nh_fail(report, NH_BAD_ARGUMENT,
-                   "the checkpoint is from another model named %s: its equations differ",
-                   e->system->name);
-}
-
-/* Numbers that must be the same, in the order of pack_identity. */
-static nh_status expect_options(nh_pack *p, const nh_ensemble *e, nh_report *report)
-{
-    const nh_ensemble_options *o = &e->options;
-    nh_status status = nh_expect_text(p, "method", o->method, report);
-    if (status == NH_OK)
-        status = nh_expect_text(p, "composition", o->compose ? o->compose : "none", report);
-    if (status == NH_OK)
-        status = nh_expect_real(p, "step", o->step, report);
-    const struct {
-        const char *what;
-        int64_t here;
-    } integer[] = {{"choice of compensated sums", o->compensated},
-                   {"number of members", e->members},
-                   {"number of starts", e->each},
-                   {"kind of starts", o->starts},
-                   {"seed", (int64_t)o->seed}};
-    for (size_t i = 0; status == NH_OK && i < sizeof integer / sizeof *integer; i++)
-        status = nh_expect_integer(p, integer[i].what, integer[i].here, report);
-    if (status == NH_OK)
-        status = nh_expect_real(p, "energy of random starts", o->energy, report);
-    if (status == NH_OK)
-        status = nh_expect_real(p, "start time", o->t0, report);
-    if (status == NH_OK)
-        status = nh_expect_text(p, "start", o->start ? o->start : "", report);
-    char starts[NH_DIGEST_TEXT];
-    digest_starts(e, starts);
-    if (status == NH_OK)
-        status = nh_expect_text(p, "digest of the given starts", starts, report);
-    const struct {
-        const char *what;
-        int64_t here;
-    } rest[] = {{"centre of random starts", o->around_start},
-                {"number of steps", o->steps},
-                {"number of steps between records", o->every},
-                {"number of columns", e->columns}};
-    for (size_t i = 0; status == NH_OK && i < sizeof rest / sizeof *rest; i++)
-        status = nh_expect_integer(p, rest[i].what, rest[i].here, report);
-    return status;
-}
-
-static nh_status expect_sweeps(nh_pack *p, const nh_ensemble *e, nh_report *report)
-{
-    nh_status status = NH_OK;
-    for (int i = 0; status == NH_OK && i < e->options.sweeps; i++) {
-        const nh_sweep *s = e->options.sweep + i;
-        status = nh_expect_text(p, "swept parameter", s->parameter, report);
-        if (status == NH_OK)
-            status = nh_expect_real(p, "sweep's first value", s->from, report);
-        if (status == NH_OK)
-            status = nh_expect_real(p, "sweep's last value", s->to, report);
-        if (status == NH_OK)
-            status = nh_expect_integer(p, "sweep's number of values", s->count, report);
-    }
-    return status;
-}
-
-static nh_status expect_identity(nh_pack *p, const nh_ensemble *e, const char *digest,
-                                 nh_report *report)
-{
-    char text[64];
+    char text[64], digest[NH_DIGEST_TEXT], there[NH_DIGEST_TEXT + 1];
+    if (!nh_system_digest(e->system, &e->choice, digest))
+        return nh_fail_memory(report);
     nh_unpack_text(p, text, sizeof text);
     if (p->failed || strcmp(text, magic) != 0)
         return nh_fail(report, NH_BAD_ARGUMENT, "this is not a checkpoint of an ensemble");
-    nh_status status = expect_system(p, e, report);
-    if (status == NH_OK)
-        status = expect_options(p, e, report);
-    if (status == NH_OK)
-        status = expect_sweeps(p, e, report);
-    if (status == NH_OK)
-        status = expect_equations(p, e, digest, report);
-    return status == NH_OK && p->failed ? damaged(report) : status;
+    visit v = {.p = p, .expects = true, .report = report};
+    visit_identity(&v, e);
+    if (v.status != NH_OK)
+        return v.status;
+    nh_unpack_text(p, there, sizeof there);
+    if (!p->failed && strcmp(there, digest) != 0)
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       "the checkpoint is from another model named %s: its equations differ",
+                       e->system->name);
+    return p->failed ? damaged(report) : NH_OK;
 }
 
 /* ---- a block in progress ---- */
 
-void nh_worker_pack(nh_pack *p, const worker *w)
+void nh_worker_pack(nh_pack *p, const nh_worker *w)
 {
     void *bytes = NULL;
     size_t size = 0;
@@ -189,7 +168,7 @@ void nh_worker_pack(nh_pack *p, const worker *w)
     nh_bytes_free(bytes);
 }
 
-nh_status nh_worker_unpack(nh_pack *p, worker *w, nh_report *report)
+nh_status nh_worker_unpack(nh_pack *p, nh_worker *w, nh_report *report)
 {
     w->next_record = nh_unpack_integer(p);
     w->alive = 0;
@@ -224,8 +203,8 @@ static bool pack_statistics(nh_pack *p, const nh_ensemble *e)
     nh_gathering *sum = malloc(sizeof *sum);
     for (size_t i = 0; sum && i < cells; i++) {
         *sum = e->statistic[i];
-        for (int t = 0; t < e->threads; t++)
-            nh_gather_join(sum, e->worker_statistic[t] + i);
+        for (int t = 0; t < e->workers; t++)
+            nh_gather_join(sum, e->worker[t].statistic + i);
         nh_pack_bytes(p, sum, sizeof *sum);
     }
     free(sum);
@@ -237,36 +216,40 @@ static void pack_failures(nh_pack *p, const nh_ensemble *e)
     int64_t kept = e->failures < NH_FAILURES_KEPT ? e->failures : NH_FAILURES_KEPT;
     nh_pack_integer(p, e->failures);
     for (int64_t i = 0; i < kept; i++) {
-        nh_pack_integer(p, e->failure[i].member);
-        nh_pack_bytes(p, &e->failure[i].report, sizeof e->failure[i].report);
+        nh_pack_integer(p, e->lost[i].member);
+        nh_pack_bytes(p, &e->lost[i].report, sizeof e->lost[i].report);
     }
+}
+
+static void pack_block(nh_pack *p, int64_t number, const void *bytes, size_t size)
+{
+    nh_pack_integer(p, number);
+    nh_pack_integer(p, (int64_t)size);
+    nh_pack_bytes(p, bytes, size);
 }
 
 /* Blocks in progress here and, unless they are in the checkpoint of another process, leftovers that
  * nobody took. */
 static void pack_blocks(nh_pack *p, const nh_ensemble *e, int64_t taken)
 {
-    int64_t from = e->options.helper || taken > e->unfinished ? e->unfinished : taken;
+    const bool helper = nh_ranks_is_helper(e->simulation);
+    int64_t from = helper || taken > e->unfinished ? e->unfinished : taken;
     int64_t count = e->unfinished - from;
-    for (const worker *w = e->waiters; w; w = w->next_waiter)
-        count += w->holds;
+    for (int i = 0; i < e->workers; i++)
+        count += e->worker[i].holds;
     nh_pack_integer(p, count);
-    for (const worker *w = e->waiters; w; w = w->next_waiter) {
+    for (int i = 0; i < e->workers; i++) {
+        const nh_worker *w = e->worker + i;
         nh_pack block = {0};
         if (!w->holds)
             continue;
         nh_worker_pack(&block, w);
         p->failed |= block.failed;
-        nh_pack_integer(p, w->block.number);
-        nh_pack_integer(p, (int64_t)block.size);
-        nh_pack_bytes(p, block.data, block.size);
+        pack_block(p, w->block.number, block.data, block.size);
         nh_pack_free(&block);
     }
-    for (int64_t i = from; i < e->unfinished; i++) {
-        nh_pack_integer(p, e->leftover[i].number);
-        nh_pack_integer(p, (int64_t)e->leftover[i].piece.size);
-        nh_pack_bytes(p, e->leftover[i].piece.bytes, e->leftover[i].piece.size);
-    }
+    for (int64_t i = from; i < e->unfinished; i++)
+        pack_block(p, e->leftover[i].number, e->leftover[i].piece.bytes, e->leftover[i].piece.size);
 }
 
 /* The first block that nobody has begun after `taken` items were taken. */
@@ -279,15 +262,10 @@ static int64_t next_block(const nh_ensemble *e, int64_t taken)
 nh_status nh_ensemble_pack(nh_ensemble *e, nh_piece *piece, nh_report *report)
 {
     nh_pack p = {0};
-    char digest[NH_DIGEST_TEXT];
-    *piece = (nh_piece){0};
-    int64_t taken = nh_ensemble_take(e, 0);
-    if (taken < 0)
-        return nh_fail(report, NH_CALLBACK_STOPPED, "stopped");
-    bool done = nh_system_digest(e->system, &e->choice, digest);
-    pack_identity(&p, e, digest);
-    nh_pack_integer(&p, e->options.part);
-    nh_pack_integer(&p, e->options.parts);
+    const int64_t taken = nh_ensemble_take(e, 0);
+    bool done = pack_identity(&p, e);
+    nh_pack_integer(&p, e->part);
+    nh_pack_integer(&p, e->parts);
     nh_pack_integer(&p, e->width);
     nh_pack_integer(&p, next_block(e, taken));
     nh_pack_integer(&p, e->steps_done);
@@ -296,22 +274,19 @@ nh_status nh_ensemble_pack(nh_ensemble *e, nh_piece *piece, nh_report *report)
     nh_pack_doubts(&p, e);
     done = pack_statistics(&p, e) && done;
     pack_blocks(&p, e, taken);
-    if (!done || p.failed) {
-        nh_pack_free(&p);
-        return nh_fail_memory(report);
-    }
     *piece = (nh_piece){p.data, p.size};
-    return NH_OK;
+    if (done && !p.failed)
+        return NH_OK;
+    nh_pack_free(&p);
+    *piece = (nh_piece){0};
+    return nh_fail_memory(report);
 }
 
 char *nh_ensemble_identity(const nh_ensemble *e)
 {
     nh_pack p = {0};
-    char digest[NH_DIGEST_TEXT], *text = malloc(NH_DIGEST_TEXT);
-    bool done = text && nh_system_digest(e->system, &e->choice, digest);
-    if (done)
-        pack_identity(&p, e, digest);
-    if (done && !p.failed)
+    char *text = malloc(NH_DIGEST_TEXT);
+    if (text && pack_identity(&p, e))
         nh_sha256_text(p.data, p.size, text);
     else {
         free(text);
@@ -432,7 +407,7 @@ static nh_status join_results(nh_pack *p, nh_ensemble *e, nh_report *report)
         status = join_statistics(p, e, report);
     if (status == NH_OK)
         status = join_leftovers(p, e, report);
-    if (e->options.helper)
+    if (nh_ranks_is_helper(e->simulation))
         forget_results(e);
     return status;
 }
@@ -444,10 +419,7 @@ typedef struct share {
 /* Reads which ensemble the bytes belong to, and which share of it they are. */
 static nh_status open_bytes(nh_pack *p, const nh_ensemble *e, share *s, nh_report *report)
 {
-    char digest[NH_DIGEST_TEXT];
-    if (!nh_system_digest(e->system, &e->choice, digest))
-        return nh_fail_memory(report);
-    nh_status status = expect_identity(p, e, digest, report);
+    nh_status status = expect_identity(p, e, report);
     if (status != NH_OK)
         return status;
     s->part = nh_unpack_integer(p);
@@ -466,10 +438,10 @@ nh_status nh_ensemble_restore(nh_ensemble *e, const void *bytes, size_t size, nh
     nh_status status = open_bytes(&p, e, &s, report);
     if (status != NH_OK)
         return status;
-    if (s.part != e->options.part || s.parts != e->options.parts)
+    if (s.part != e->part || s.parts != e->parts)
         return nh_fail(report, NH_BAD_ARGUMENT,
                        "the checkpoint is of part %lld of %lld, this is part %d of %d",
-                       (long long)s.part, (long long)s.parts, e->options.part, e->options.parts);
+                       (long long)s.part, (long long)s.parts, e->part, e->parts);
     e->width = (int)s.width;
     nh_ensemble_cut(e);
     if (s.begun < e->first_block || s.begun > e->end_block)
@@ -486,12 +458,15 @@ nh_status nh_ensemble_join(nh_ensemble *e, const void *bytes, size_t size, nh_re
     return status == NH_OK ? join_results(&p, e, report) : status;
 }
 
-nh_status nh_ensemble_result(nh_ensemble *e, void **bytes, size_t *size, nh_report *report)
+nh_status nh_simulation_join(nh_simulation *s, const void *bytes, size_t size, nh_report *report)
+{
+    return nh_ensemble_join(s->ensemble, bytes, size, report);
+}
+
+nh_status nh_simulation_result(nh_simulation *s, void **bytes, size_t *size, nh_report *report)
 {
     nh_piece piece;
-    e->threads = 0; /* their sums are in the total already */
-    e->waiters = NULL;
-    nh_status status = nh_ensemble_pack(e, &piece, report);
+    nh_status status = nh_ensemble_pack(s->ensemble, &piece, report);
     *bytes = piece.bytes;
     *size = piece.size;
     return status;

@@ -346,7 +346,7 @@ static nh_status write_statistics(joining *j, nh_report *report)
     for (size_t i = 0; table && i < cells; i++)
         table[i] = nh_statistic_of(j->sum[i]);
     nh_status status =
-        table ? nh_archive_statistic_table(j->archive, table, report) : nh_fail_memory(report);
+        table ? nh_archive_statistics(j->archive, table, report) : nh_fail_memory(report);
     free(table);
     return status;
 }

@@ -19,11 +19,6 @@ const nh_event_place *nh_simulation_event(const nh_simulation *s, int64_t index)
     return index >= 0 && index < s->events ? s->event + index : NULL;
 }
 
-bool nh_simulation_arrived(const nh_simulation *s)
-{
-    return nh_run_steps(s->run) == s->how.steps || nh_run_ended(s->run, 0, NULL) >= 0;
-}
-
 nh_status nh_simulation_choose_section(nh_simulation *s, nh_report *report)
 {
     const char *name = s->options.section;
@@ -70,7 +65,7 @@ static void record_event(nh_simulation *s, const nh_event *event)
     s->event_status = nh_record_add(s->record, event->t, event->q, event->v_after, event->wrapped_q,
                                     &s->event_report);
     if (s->event_status == NH_OK && s->archive)
-        s->event_status = nh_simulation_write_row(s, event->wrapped_q, &s->event_report);
+        s->event_status = nh_trajectory_write_row(s, event->wrapped_q, &s->event_report);
 }
 
 int nh_simulation_note_event(void *simulation, const nh_event *event)

@@ -384,7 +384,7 @@ def test_checkpoints_of_others_are_refused():
         refused([*line, "--compose", "suzuki"], "its number of parts of a composed step is 1, here it is 5")
         refused([*line, "--start", "x=1.5"], "recorded from a different start state")
         refused([*line, "-o", "x.csv"], "belongs to a run without an output file")
-        refused([*ENSEMBLE, "--resume", "c"], "this is not a checkpoint of 'nonholo ensemble'")
+        refused([*ENSEMBLE, "--resume", "c"], "this is not a checkpoint of an ensemble")
         data = open(os.path.join(folder, "c"), "rb").read()
         # written on a processor of another level: its bits would not be continued
         level = data[:-64].replace(b"AVX2 with FMA", b"AVX9 with FMA").replace(b"basic", b"other")

@@ -78,25 +78,26 @@ static void as_run(const uint8_t *data, size_t size)
     nh_run_free(run);
 }
 
+static nh_simulation *make_ensemble(void)
+{
+    nh_simulation *e;
+    nh_report report;
+    const nh_run_options run = {
+        .method = "dla01", .step = 0.1, .backend = NH_BACKEND_TAPE, .steps = 4, .every = 2};
+    nh_simulation_options options = {
+        .run = &run, .starts = NH_STARTS_RANDOM, .members = 9, .fixed_energy = true, .energy = 6};
+    if (nh_simulation_create(&e, sys, &options, &report) != NH_OK)
+        abort();
+    return e;
+}
+
 static void as_ensemble(const uint8_t *data, size_t size)
 {
-    nh_ensemble *e;
     nh_report report;
-    nh_ensemble_options options = {.system = sys,
-                                   .starts = NH_STARTS_RANDOM,
-                                   .members = 9,
-                                   .fixed_energy = true,
-                                   .energy = 6,
-                                   .method = "dla01",
-                                   .step = 0.1,
-                                   .backend = NH_BACKEND_TAPE,
-                                   .steps = 4,
-                                   .every = 2};
-    if (nh_ensemble_create(&e, &options, &report) != NH_OK)
-        abort();
-    if (nh_ensemble_restore(e, data, size, &report) == NH_OK)
-        nh_ensemble_run(e, NULL, &report);
-    nh_ensemble_free(e);
+    nh_simulation *e = make_ensemble();
+    if (nh_simulation_join(e, data, size, &report) == NH_OK)
+        nh_simulation_advance(e, &report);
+    nh_simulation_free(e);
 }
 
 /* A genuine one of a run or an ensemble with some bytes of it replaced. */
@@ -106,21 +107,10 @@ static void as_changed(const uint8_t *data, size_t size, bool ensemble)
     static size_t length[2];
     nh_report report;
     if (!genuine[ensemble] && ensemble) {
-        nh_ensemble *e;
-        nh_ensemble_options options = {.system = sys,
-                                       .starts = NH_STARTS_RANDOM,
-                                       .members = 9,
-                                       .fixed_energy = true,
-                                       .energy = 6,
-                                       .method = "dla01",
-                                       .step = 0.1,
-                                       .backend = NH_BACKEND_TAPE,
-                                       .steps = 4,
-                                       .every = 2};
-        if (nh_ensemble_create(&e, &options, &report) != NH_OK ||
-            nh_ensemble_result(e, &genuine[1], &length[1], &report) != NH_OK)
+        nh_simulation *e = make_ensemble();
+        if (nh_simulation_result(e, &genuine[1], &length[1], &report) != NH_OK)
             abort();
-        nh_ensemble_free(e);
+        nh_simulation_free(e);
     } else if (!genuine[ensemble]) {
         nh_run *run;
         if (nh_run_create(&run, sys, &how, &report) != NH_OK || !start_members(run) ||

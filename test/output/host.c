@@ -62,25 +62,23 @@ static void run_backends(const nh_system *system)
 static void sweep(const nh_model *model)
 {
     nh_report report;
-    nh_ensemble *e;
+    nh_simulation *e;
     const nh_sweep over = {.parameter = "b", .from = 0.05, .to = 0.35, .count = 3};
-    nh_ensemble_options how = {.model = model,
-                               .sweep = &over,
-                               .sweeps = 1,
-                               .start = "x = 0.5",
-                               .project = true,
-                               .method = "gauss",
-                               .step = 0.1,
-                               .steps = 10,
-                               .every = 10,
-                               .threads = 2};
-    need(nh_ensemble_create(&e, &how, &report), &report);
-    need(nh_ensemble_run(e, NULL, &report), &report);
-    for (int i = 0; i < nh_ensemble_columns(e); i++) {
-        nh_statistic s = nh_ensemble_total(e, i);
-        print_bits(nh_ensemble_column_name(e, i), &s.mean, 1);
+    const nh_run_options run = {.method = "gauss", .step = 0.1, .steps = 10, .every = 10};
+    nh_simulation_options how = {.run = &run,
+                                 .model = model,
+                                 .sweep = &over,
+                                 .sweeps = 1,
+                                 .start = "x = 0.5",
+                                 .project = true,
+                                 .threads = 2};
+    need(nh_simulation_create(&e, NULL, &how, &report), &report);
+    need(nh_simulation_advance(e, &report), &report);
+    for (int i = 0; i < nh_simulation_columns(e); i++) {
+        nh_statistic s = nh_simulation_total(e, i);
+        print_bits(nh_simulation_column_name(e, i), &s.mean, 1);
     }
-    nh_ensemble_free(e);
+    nh_simulation_free(e);
 }
 
 static const char *path_in(const char *folder, const char *name)

@@ -177,25 +177,24 @@ static void test_ensembles(void)
         char said[2048] = "";
         nh_report report;
         nh_model *model;
-        nh_ensemble *ensemble;
+        nh_simulation *ensemble;
         CHECK(nh_model_open(&model, "chaplygin-sphere", &report) == NH_OK);
-        nh_ensemble_options options = {.model = model,
-                                       .method = "discrete-gradient",
-                                       .step = 0.1,
-                                       .steps = 60,
-                                       .members = 150,
-                                       .threads = threads,
-                                       .starts = NH_STARTS_RANDOM};
-        CHECK(nh_ensemble_create(&ensemble, &options, &report) == NH_OK);
-        CHECK(nh_ensemble_run(ensemble, NULL, &report) == NH_OK);
-        for (int i = 0; i < nh_ensemble_remarks(ensemble); i++)
+        const nh_run_options run = {.method = "discrete-gradient", .step = 0.1, .steps = 60};
+        nh_simulation_options options = {.run = &run,
+                                         .model = model,
+                                         .members = 150,
+                                         .threads = threads,
+                                         .starts = NH_STARTS_RANDOM};
+        CHECK(nh_simulation_create(&ensemble, NULL, &options, &report) == NH_OK);
+        CHECK(nh_simulation_advance(ensemble, &report) == NH_OK);
+        for (int i = 0; i < nh_simulation_remarks(ensemble); i++)
             snprintf(said + strlen(said), sizeof said - strlen(said), "%s\n",
-                     nh_ensemble_remark(ensemble, i));
+                     nh_simulation_remark(ensemble, i));
         if (threads == 1)
             memcpy(first, said, sizeof first);
         CHECK(strstr(said, "of 150 members (first: ") != NULL);
         CHECK_TEXT(said, first);
-        nh_ensemble_free(ensemble);
+        nh_simulation_free(ensemble);
         nh_model_free(model);
     }
 }

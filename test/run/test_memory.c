@@ -254,27 +254,26 @@ static int note_member(void *user, const nh_member *member)
 static nh_status ensemble(const char *name, const char *method, nh_report *report)
 {
     nh_model *model = NULL;
-    nh_ensemble *e = NULL;
+    nh_simulation *e = NULL;
     nh_sweep sweep = {"eps", 0, 1, 2};
-    nh_ensemble_options options = {.starts = NH_STARTS_RANDOM,
-                                   .threads = 1, /* allocations come in the same order each time */
-                                   .members = 9,
-                                   .fixed_energy = true,
-                                   .energy = 6,
-                                   .sweep = &sweep,
-                                   .sweeps = 1,
-                                   .method = method,
-                                   .step = 0.1,
-                                   .backend = NH_BACKEND_TAPE,
-                                   .steps = 20,
-                                   .every = 5};
+    const nh_run_options how = {
+        .method = method, .step = 0.1, .backend = NH_BACKEND_TAPE, .steps = 20, .every = 5};
+    nh_simulation_options options = {.run = &how,
+                                     .starts = NH_STARTS_RANDOM,
+                                     .threads = 1, /* allocations in the same order each time */
+                                     .members = 9,
+                                     .fixed_energy = true,
+                                     .energy = 6,
+                                     .sweep = &sweep,
+                                     .sweeps = 1,
+                                     .member = note_member};
     nh_status status = nh_model_open(&model, name, report);
     options.model = model;
     if (status == NH_OK)
-        status = nh_ensemble_create(&e, &options, report);
+        status = nh_simulation_create(&e, NULL, &options, report);
     if (status == NH_OK)
-        status = nh_ensemble_run(e, &(nh_ensemble_hooks){.member = note_member}, report);
-    nh_ensemble_free(e);
+        status = nh_simulation_advance(e, report);
+    nh_simulation_free(e);
     nh_model_free(model);
     return status;
 }

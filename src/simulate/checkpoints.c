@@ -1,11 +1,13 @@
-/* The files of a simulation: the output file, which receives each row of the record, and
- * checkpoints, which contain the state of the run and of the files. */
+/* The files of a simulation: the output, locks, and checkpoints. A checkpoint of one trajectory
+ * holds the state of its run and notes about record and file; that of an ensemble what
+ * nh_ensemble_pack makes, for each of the processes that share it. Both are written once all rows
+ * so far are on the disk. */
 #define _POSIX_C_SOURCE 200809L
-#include "simulate/simulation.h"
-#include "run/inputs.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "output/file.h"
+#include "run/inputs.h"
+#include "simulate/ensemble.h"
 
 #include <limits.h>
 #include <math.h>
@@ -14,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What a checkpoint contains besides the run; numbers only. */
+/* What a checkpoint of one trajectory contains besides the run; numbers only. */
 typedef struct notes {
     int64_t steps, every, recorded, position, has_output;
     nh_record_state record;
@@ -60,57 +62,92 @@ static bool is_finished(const nh_simulation *s)
            access(part, F_OK) != 0;
 }
 
-static nh_status open_output(nh_simulation *s, const notes *before, nh_report *report)
+/* What the rows of both have in common. */
+static nh_archive_plan plan_archive(const nh_simulation *s)
 {
     const nh_simulation_options *o = &s->options;
-    int columns;
-    const char **names = column_names(s->record, &columns);
-    bool table = is_table(o->output);
-    if (!table)
+    return (nh_archive_plan){.size = sizeof(nh_archive_plan),
+                             .system = s->system,
+                             .model_text = o->model_text,
+                             .method = s->how.method,
+                             .compose = s->how.compose,
+                             .step = s->how.step,
+                             .t0 = s->how.t0,
+                             .steps = s->how.steps,
+                             .every = s->how.every,
+                             .resumable = o->checkpoint || o->resume};
+}
+
+static nh_status open_trajectory(nh_simulation *s, const notes *before, nh_report *report)
+{
+    const char *output = s->options.output;
+    nh_archive_plan plan = plan_archive(s);
+    const char **names = column_names(s->record, &plan.columns);
+    plan.column = names;
+    plan.multipliers = !is_table(output);
+    plan.resume = before != NULL;
+    plan.position = before ? before->position : 0;
+    plan.mark = before ? before->mark : 0;
+    if (plan.multipliers)
         s->multipliers = calloc((size_t)s->record->constraints + 1, sizeof *s->multipliers);
-    nh_archive_plan plan = {.size = sizeof plan,
-                            .system = s->system,
-                            .model_text = o->model_text,
-                            .method = s->how.method,
-                            .compose = s->how.compose,
-                            .step = s->how.step,
-                            .t0 = s->how.t0,
-                            .steps = s->how.steps,
-                            .every = s->how.every,
-                            .column = names,
-                            .columns = columns,
-                            .multipliers = !table,
-                            .resumable = o->checkpoint || o->resume,
-                            .resume = before != NULL,
-                            .position = before ? before->position : 0,
-                            .mark = before ? before->mark : 0};
-    bool enough = names && (table || s->multipliers);
+    bool enough = names && (!plan.multipliers || s->multipliers);
     nh_status status =
-        enough ? nh_archive_create(&s->archive, o->output, &plan, report) : nh_fail_memory(report);
+        enough ? nh_archive_create(&s->archive, output, &plan, report) : nh_fail_memory(report);
     free(names);
     return status;
 }
 
-nh_status nh_simulation_write_row(nh_simulation *s, const double *wrapped_q, nh_report *report)
+static nh_status open_members(nh_simulation *s, bool resume, nh_report *report)
 {
-    const nh_record *record = s->record;
-    const double *row = record->table + (nh_record_kept(record) - 1) * record->width;
-    const double *q = row + 1, *v = q + record->coordinates;
-    nh_status status = NH_OK;
-    if (s->multipliers)
-        status = nh_system_acceleration_with(s->system, row[0], wrapped_q, v, s->record->u, NULL,
-                                             s->multipliers, report);
-    if (status == NH_NO_MEMORY)
-        return status;
-    for (int i = 0; status != NH_OK && i < s->record->constraints; i++)
-        s->multipliers[i] = NAN; /* there are none, for instance in a singular state */
-    return nh_archive_row(s->archive, row[0], q, v, row + nh_record_energy_column(record),
-                          s->multipliers, report);
+    const nh_ensemble *e = s->ensemble;
+    const nh_simulation_options *o = &s->options;
+    const nh_members members = nh_simulation_members(s);
+    const char **names = calloc((size_t)(e->columns + o->sweeps) + 1, sizeof *names);
+    char *identity = nh_ensemble_identity(e);
+    nh_archive_plan plan = plan_archive(s);
+    for (int i = 0; names && i < e->columns; i++)
+        names[i] = nh_simulation_column_name(s, i);
+    for (int i = 0; names && i < o->sweeps; i++)
+        names[e->columns + i] = o->sweep[i].parameter;
+    plan.members = members.own;
+    plan.first_member = members.first;
+    plan.random = o->starts == NH_STARTS_RANDOM;
+    plan.seed = o->seed;
+    plan.column = names;
+    plan.columns = e->columns;
+    plan.multipliers = plan.statistics = true;
+    plan.swept_name = names ? names + e->columns : NULL;
+    plan.swept = o->sweeps;
+    plan.resume = resume;
+    plan.shared = nh_ranks_is_helper(s);
+    plan.part = o->part;
+    plan.parts = o->parts;
+    plan.identity = identity;
+    nh_status status = names && identity ? nh_archive_create(&s->archive, o->output, &plan, report)
+                                         : nh_fail_memory(report);
+    free(identity);
+    free(names);
+    return status;
+}
+
+/* Rank 0 creates the file before the others open it. */
+static nh_status open_output(nh_simulation *s, const notes *before, nh_report *report)
+{
+    if (!s->ensemble)
+        return open_trajectory(s, before, report);
+    const bool helper = nh_ranks_is_helper(s);
+    nh_status status = helper ? NH_OK : open_members(s, s->options.resume, report);
+    status = nh_ranks_agree(s, status, report);
+    if (status == NH_OK && helper)
+        status = open_members(s, true, report);
+    return status == NH_OK ? nh_ranks_agree(s, status, report) : status;
 }
 
 /* ---- locks --------------------------------------------------------------------------------- */
 
-nh_status nh_simulation_lock(nh_simulation *s, nh_report *report)
+/* Makes sure that nobody else writes the checkpoint, or resumes from the one that we resume
+ * from. */
+static nh_status lock_checkpoints(nh_simulation *s, nh_report *report)
 {
     const nh_simulation_options *o = &s->options;
     nh_status status = NH_OK;
@@ -143,14 +180,13 @@ void nh_simulation_remove_checkpoints(nh_simulation *s)
 
 /* ---- checkpoints --------------------------------------------------------------------------- */
 
-bool nh_simulation_checkpoint_is_due(nh_simulation *s)
+bool nh_simulation_checkpoint_is_due(nh_simulation *s, int64_t steps)
 {
     const nh_simulation_options *o = &s->options;
     if (!o->checkpoint)
         return false;
     bool by_time = o->checkpoint_seconds > 0;
     double now = by_time ? nh_clock_seconds() : 0;
-    int64_t steps = nh_run_steps(s->run);
     bool due = by_time ? now - s->last_time >= o->checkpoint_seconds
                        : steps - s->last_steps >= o->checkpoint_steps;
     if (due) {
@@ -171,19 +207,18 @@ static uint64_t digest_columns(const nh_record *record)
     return digest;
 }
 
-nh_status nh_simulation_write_checkpoint(nh_simulation *s, nh_report *report)
+static nh_status write_trajectory(nh_simulation *s, int64_t position, nh_report *report)
 {
     notes now = {.steps = s->how.steps,
                  .every = s->how.every,
                  .recorded = s->recorded,
+                 .position = position,
                  .has_output = s->archive != NULL,
                  .record = nh_record_save(s->record),
                  .ended = s->ended,
                  .columns = digest_columns(s->record)};
     nh_status status = NH_OK;
     if (s->archive)
-        status = nh_archive_flush(s->archive, &now.position, report);
-    if (s->archive && status == NH_OK)
         status = nh_archive_mark(s->archive, now.position, &now.mark, report);
     nh_piece piece[2] = {{0}, {&now, sizeof now}};
     if (status == NH_OK)
@@ -191,6 +226,44 @@ nh_status nh_simulation_write_checkpoint(nh_simulation *s, nh_report *report)
     if (status == NH_OK)
         status = nh_checkpoint_write(s->options.checkpoint, piece, 2, report);
     nh_bytes_free(piece[0].bytes);
+    return status;
+}
+
+/* Rank 0 writes the bytes of all processes, one after another, and their sizes. */
+static nh_status write_members(nh_simulation *s, nh_report *report)
+{
+    const size_t ranks = (size_t)nh_ranks_count(s);
+    size_t *sizes = calloc(ranks, sizeof *sizes);
+    nh_piece own = {0};
+    nh_status status = nh_ensemble_pack(s->ensemble, &own, report);
+    nh_piece piece[2] = {{0}, {sizes, ranks * sizeof *sizes}};
+    if (status == NH_OK && !sizes)
+        status = nh_fail_memory(report);
+    status = nh_ranks_agree(s, status, report);
+    if (status == NH_OK) {
+        piece[0].bytes = nh_ranks_gather(s, own.bytes, own.size, sizes);
+        for (size_t i = 0; i < ranks; i++)
+            piece[0].size += sizes[i];
+        if (!nh_ranks_is_helper(s))
+            status = piece[0].bytes ? nh_checkpoint_write(s->options.checkpoint, piece, 2, report)
+                                    : nh_fail_memory(report);
+        status = nh_ranks_agree(s, status, report);
+    }
+    nh_bytes_free(own.bytes);
+    free(piece[0].bytes);
+    free(sizes);
+    return status;
+}
+
+nh_status nh_simulation_write_checkpoint(nh_simulation *s, nh_report *report)
+{
+    int64_t position = 0;
+    nh_status status = s->archive ? nh_archive_flush(s->archive, &position, report) : NH_OK;
+    status = nh_ranks_agree(s, status, report);
+    if (status == NH_OK)
+        status = s->ensemble ? write_members(s, report) : write_trajectory(s, position, report);
+    s->saved = status == NH_OK;
+    s->stopped |= s->saved && nh_ranks_stopping(s);
     return status;
 }
 
@@ -246,7 +319,7 @@ static nh_status take_pieces(nh_simulation *s, const nh_piece *piece, int pieces
         return nh_fail(report, NH_BAD_ARGUMENT, "%s: this is not a checkpoint of a single run",
                        s->options.resume);
     double *space = malloc(size * sizeof *space);
-    nh_status status = space ? nh_simulation_take_lead(s, report) : nh_fail_memory(report);
+    nh_status status = space ? nh_trajectory_take_lead(s, report) : nh_fail_memory(report);
     if (status == NH_OK) /* the first row */
         status = record_present(s, NULL, space, report);
     if (status == NH_OK)
@@ -259,33 +332,77 @@ static nh_status take_pieces(nh_simulation *s, const nh_piece *piece, int pieces
     return status;
 }
 
+/* Whether the first piece consists of parts that have the sizes in the second one. */
+static bool is_of_members(const nh_piece *piece, int pieces)
+{
+    if (pieces != 2 || piece[1].size < sizeof(int64_t) || piece[1].size % sizeof(int64_t) != 0)
+        return false;
+    size_t left = piece[0].size;
+    for (size_t i = 0; i < piece[1].size / sizeof(int64_t); i++) {
+        int64_t size = ((const int64_t *)piece[1].bytes)[i];
+        if (size < 0 || (uint64_t)size > left)
+            return false;
+        left -= (size_t)size;
+    }
+    return left == 0;
+}
+
+/* The bytes of the processes that made the checkpoint, however many they were. */
+static nh_status take_members(nh_simulation *s, const nh_piece *piece, nh_report *report)
+{
+    const int64_t *sizes = piece[1].bytes;
+    const char *bytes = piece[0].bytes;
+    nh_status status = nh_ensemble_restore(s->ensemble, bytes, (size_t)sizes[0], report);
+    for (size_t i = 1; i < piece[1].size / sizeof *sizes && status == NH_OK; i++) {
+        bytes += sizes[i - 1];
+        status = nh_ensemble_join(s->ensemble, bytes, (size_t)sizes[i], report);
+    }
+    return status;
+}
+
+static nh_status read_checkpoint(const nh_simulation *s, nh_piece *piece, int *pieces,
+                                 nh_report *report)
+{
+    nh_status status = nh_checkpoint_read(s->options.resume, piece, pieces, report);
+    if (status == NH_OK && s->ensemble && !is_of_members(piece, *pieces))
+        status = nh_fail(report, NH_BAD_ARGUMENT, "%s: this is not a checkpoint of an ensemble",
+                         s->options.resume);
+    return status;
+}
+
+/* Rank 0 reads the file, and all processes get what is in it. */
 static nh_status restore(nh_simulation *s, notes *before, nh_report *report)
 {
-    nh_piece piece[NH_PIECES_MAX];
+    nh_piece piece[NH_PIECES_MAX] = {0};
     int pieces = 0;
-    nh_status status = nh_checkpoint_read(s->options.resume, piece, &pieces, report);
-    if (status != NH_OK)
-        return status;
-    status = take_pieces(s, piece, pieces, before, report);
-    for (int i = 0; i < pieces; i++)
+    nh_status status = nh_ranks_is_helper(s) ? NH_OK : read_checkpoint(s, piece, &pieces, report);
+    status = nh_ranks_agree(s, status, report);
+    for (int i = 0; i < 2 && status == NH_OK && s->options.processes; i++)
+        piece[i].bytes = s->options.processes->broadcast(piece[i].bytes, &piece[i].size);
+    if (status == NH_OK)
+        status = s->ensemble ? take_members(s, piece, report)
+                             : take_pieces(s, piece, pieces, before, report);
+    for (int i = 0; i < NH_PIECES_MAX; i++)
         nh_bytes_free(piece[i].bytes);
-    if (status != NH_OK)
-        return status;
-    s->recorded = before->recorded;
-    s->ended = before->ended;
-    return check_notes(s, before, report);
+    if (status == NH_OK && !s->ensemble) {
+        s->recorded = before->recorded;
+        s->ended = before->ended;
+        status = check_notes(s, before, report);
+    }
+    return nh_ranks_agree(s, status, report);
 }
 
 nh_status nh_simulation_open(nh_simulation *s, nh_report *report)
 {
     notes before = {0};
     bool resumes = s->options.resume != NULL;
-    nh_status status = nh_simulation_lock(s, report);
+    nh_status status = nh_ranks_is_helper(s) ? NH_OK : lock_checkpoints(s, report);
+    status = nh_ranks_agree(s, status, report);
     if (status == NH_OK && resumes)
         status = restore(s, &before, report);
     if (status != NH_OK || !s->options.output)
         return status;
-    if (resumes && is_finished(s)) {
+    if (resumes && !s->ensemble && is_finished(s)) {
         nh_lock *last; /* the process that finished it may have left it */
         status = nh_lock_take(&last, s->options.output, report);
         nh_lock_release(last);
