@@ -20,9 +20,10 @@ from ._work import beside, guarded
 from .inputs import Inputs, functions
 from .progress import Bar, Progress
 from .system import Model, Projection, Setting, Start, System, _address, _text, load, choose_start, projection_names, setting_texts, start_text
-from .trajectory import PAUSE, count_steps, fill_options, method_text
+from .trajectory import PAUSE, Path, count_steps, fill_options, keep_files, method_text
 
-HOOKS: dict[str, Any] = dict(H.nh_ensemble_hooks._fields_)
+PROGRESS = dict(H.nh_simulation_options._fields_)["progress"]
+STOPS = dict(H.nh_run_options._fields_)["stop"]
 
 
 @dataclass
@@ -30,7 +31,8 @@ class Ensemble:
     """The result of :func:`ensemble`. ``q``, ``v`` and ``multipliers`` have the axes member, time, component;
     ``columns`` maps ``energy``, ``energy_error``, ``constraint`` and the observables to arrays with the axes member,
     time; ``ensemble["energy"]`` is short for ``ensemble.columns["energy"]``. ``parameters`` holds the swept values,
-    one per member. ``failures`` maps members that failed to the reason; their later rows are NaN."""
+    one per member. ``failures`` maps members that failed to the reason; their later rows are NaN. If the rows were
+    written to a file, the arrays contain only the last time, and ``output`` is the path of the file."""
 
     model: str
     method: str
@@ -47,6 +49,7 @@ class Ensemble:
     remarks: list[str] = field(default_factory=list)  # doubts, each also issued as a warning
     names: dict[str, list[str]] = field(default_factory=dict)  # names of coordinates, velocities and constraints
     first: int = 0  # number of the first member; not 0 in a part
+    output: str | None = None  # the file with all rows
     _result: bytes = field(default=b"", repr=False)  # the result of a part, for the library
 
     @property
@@ -89,22 +92,17 @@ class Ensemble:
         )
 
 
-def _block(address: int | None, *shape: int) -> np.ndarray | float:
-    """An array at an address; NaN if there is none."""
-    return array_at(address, *shape) if address else math.nan
-
-
 class _Collector:
-    """The hooks that the library calls during the run. Exceptions are kept until the library has returned."""
+    """What the library calls during the run. Exceptions are kept until the library has returned."""
 
-    def __init__(self, out: Ensemble, values: np.ndarray, progress: Progress):
-        self.out, self.values, self.bar = out, values, Bar(progress)
+    def __init__(self, progress: Progress):
+        self.bar = Bar(progress)
         self.exception: BaseException | None = None
 
-    def hooks(self) -> H.nh_ensemble_hooks:
-        """The hooks for the library. They refer to this object, but it does not refer to them, so that both are freed at once."""
-        return H.nh_ensemble_hooks(
-            rows=HOOKS["rows"](guarded(self._rows, keep=self)), progress=HOOKS["progress"](guarded(self._progress, keep=self)))
+    def hooks(self, how: H.nh_run_options, want: H.nh_simulation_options) -> None:
+        """Puts the hooks into the options. They refer to this object, but it does not refer to them, so that both are freed at once."""
+        how.stop = STOPS(guarded(lambda: None, keep=self))
+        want.progress = PROGRESS(guarded(self._progress, keep=self))
 
     def stop(self, why: BaseException) -> None:
         self.exception = self.exception or why
@@ -120,18 +118,6 @@ class _Collector:
                 raise exception
         finally:
             del exception
-
-    def _rows(self, address: int) -> None:
-        rows, out = H.nh_rows.from_address(address), self.out
-        place = (
-            slice(rows.first_member - out.first, rows.first_member - out.first + rows.members),
-            slice(rows.first_record, rows.first_record + rows.records),
-        )
-        shape = (rows.members, rows.records)
-        out.q[place] = _block(rows.q, *shape, out.q.shape[2])
-        out.v[place] = _block(rows.v, *shape, out.v.shape[2])
-        out.multipliers[place] = _block(rows.multipliers, *shape, out.multipliers.shape[2])
-        self.values[place] = _block(rows.value, *shape, rows.columns)
 
     def _progress(self, done: int, total: int) -> None:
         self.bar.update(done / total if total else 1.0)
@@ -172,13 +158,13 @@ def _threads(threads: int | None) -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _subject(options: H.nh_ensemble_options, model: Any, set: Setting | None, input: Inputs | None = None,
+def _subject(options: H.nh_simulation_options, model: Any, set: Setting | None, input: Inputs | None = None,
              period: float | None = None) -> tuple[System, Any]:
     """Fills in the model or the system; returns a system to inspect and the objects that must stay alive."""
     if isinstance(model, System):
         if set or input or period is not None:
             raise ValueError("a system's parameters and inputs cannot be changed; give `set` and `input` with a model")
-        options.system = model._handle
+        options.model_text = model._model_text
         return model, model
     source = model if isinstance(model, Model) else load(model)
     settings = texts(setting_texts(set, input, period))
@@ -186,29 +172,43 @@ def _subject(options: H.nh_ensemble_options, model: Any, set: Setting | None, in
     return source.system(set, input, period), (source, settings)
 
 
-def _empty(handle: int, system: System, method: str, step: float, names: list[str], threads: int) -> tuple[Ensemble, np.ndarray]:
-    first, members = lib.nh_ensemble_first_member(handle), lib.nh_ensemble_own_members(handle)
-    records, combinations = lib.nh_ensemble_records(handle), lib.nh_ensemble_combinations(handle)
-    each = lib.nh_ensemble_members(handle) // combinations
-    columns = [_text(lib.nh_ensemble_column_name(handle, i)) for i in range(lib.nh_ensemble_columns(handle))]
-    room = lambda *shape: np.full((members, records, *shape), math.nan)
-    values = room(len(columns))
-    swept = {
-        name: np.repeat([lib.nh_ensemble_swept_value(handle, c, i) for c in range(combinations)], each)[first : first + members]
-        for i, name in enumerate(names)
-    }
+class _Handle:
+    """Keeps the library's simulation, whose memory arrays refer to."""
+
+    def __init__(self, system: System, want: H.nh_simulation_options, kept: Any):
+        self.kept = (system, want, kept)
+        self.address = create(lib.nh_simulation_create, system._handle, C.byref(want))
+        own(self, lib.nh_simulation_free, self.address)
+
+    def __reduce__(self) -> Any:
+        return object, ()
+
+
+def _empty(held: _Handle, system: System, names: list[str]) -> tuple[Ensemble, np.ndarray]:
+    """The result, whose arrays refer to the rows that the library keeps."""
+    handle = held.address
+    members: H.nh_members = lib.nh_simulation_members(handle)
+    rows: H.nh_rows = lib.nh_simulation_rows(handle).contents
+    plan: H.nh_plan = lib.nh_simulation_plan(handle).contents
+    each = members.all // members.combinations
+    place = slice(members.first, members.first + members.own)
+    block = lambda address, width: array_at(address, rows.members, rows.records, width, owner=held)
+    values = block(rows.value, rows.columns)
     out = Ensemble(
         model=system.name,
-        method=method,
-        step=step,
-        t=np.array([lib.nh_ensemble_time(handle, i) for i in range(records)]),
-        q=room(len(system.coordinates)),
-        v=room(len(system.velocities)),
-        multipliers=room(len(system.constraints)),
-        columns={name: values[:, :, i] for i, name in enumerate(columns)},
-        parameters=swept,
-        threads=threads,
-        first=first,
+        method=plan.method.decode(),
+        step=plan.step,
+        t=np.array([lib.nh_simulation_time(handle, rows.first_record + i) for i in range(rows.records)]),
+        q=block(rows.q, len(system.coordinates)),
+        v=block(rows.v, len(system.velocities)),
+        multipliers=block(rows.multipliers, len(system.constraints)),
+        columns={_text(lib.nh_simulation_column_name(handle, i)): values[:, :, i] for i in range(rows.columns)},
+        parameters={
+            name: np.repeat([lib.nh_simulation_swept_value(handle, c, i) for c in range(members.combinations)], each)[place]
+            for i, name in enumerate(names)
+        },
+        threads=members.threads,
+        first=members.first,
         names={"coordinate": system.coordinates, "velocity": system.velocities, "constraint": system.constraints},
     )
     return out, values
@@ -216,9 +216,9 @@ def _empty(handle: int, system: System, method: str, step: float, names: list[st
 
 def _failures(handle: int) -> dict[int, str]:
     found = {}
-    for i in range(lib.nh_ensemble_failures(handle)):
+    for i in range(lib.nh_simulation_failures(handle)):
         member = C.c_int64()
-        report = lib.nh_ensemble_failure(handle, i, C.byref(member))
+        report = lib.nh_simulation_failure(handle, i, C.byref(member))
         if report:  # the first hundred have one
             found[member.value] = _text(report.contents.text)
     return found
@@ -226,12 +226,12 @@ def _failures(handle: int) -> dict[int, str]:
 
 def _run(handle: int, collector: _Collector, calls_python: bool) -> None:
     """Runs the ensemble to its end. Python functions are called in the caller's thread, where signals reach them."""
-    hooks, report = C.byref(collector.hooks()), H.nh_report()
+    report = H.nh_report()
     try:
         if calls_python:
-            call(lib.nh_ensemble_run, handle, hooks)
+            call(lib.nh_simulation_advance, handle)
         else:
-            check(beside(lambda: lib.nh_ensemble_run(handle, hooks, C.byref(report)), collector.stop, PAUSE), report)
+            check(beside(lambda: lib.nh_simulation_advance(handle, C.byref(report)), collector.stop, PAUSE), report)
     except Error:
         if collector.exception is None:
             raise
@@ -241,10 +241,21 @@ def _run(handle: int, collector: _Collector, calls_python: bool) -> None:
     collector.tell()
 
 
+def _complete(handle: int, collector: _Collector, calls_python: bool) -> None:
+    """... and closes its file. If it was interrupted, that writes its checkpoint; a complete one removes its checkpoints."""
+    try:
+        _run(handle, collector, calls_python)
+    except BaseException:
+        lib.nh_simulation_finish(handle, None)  # only the first failure is reported
+        raise
+    call(lib.nh_simulation_finish, handle)
+    lib.nh_simulation_remove_checkpoints(handle)
+
+
 def _result(handle: int) -> bytes:
     """Adds the failures and remarks of a part to those of the whole ensemble."""
     data, size = C.c_void_p(), C.c_size_t()
-    call(lib.nh_ensemble_result, handle, C.byref(data), C.byref(size))
+    call(lib.nh_simulation_result, handle, C.byref(data), C.byref(size))
     try:
         return C.string_at(data, size.value)
     finally:
@@ -261,7 +272,7 @@ def _share(executor: Any, parts: int, given: dict[str, Any], handle: int, out: E
         out.q[place], out.v[place], out.multipliers[place] = part.q, part.v, part.multipliers
         for i, column in enumerate(part.columns.values()):
             values[place, :, i] = column
-        call(lib.nh_ensemble_join, handle, part._result, len(part._result))
+        call(lib.nh_simulation_join, handle, part._result, len(part._result))
         done += part.members
         bar.update(done / out.members)
 
@@ -280,6 +291,7 @@ def ensemble(
     start: Start = None, set: Setting | None = None, q: Any = None, v: Any = None, t0: float = 0.0, project: Projection = False,
     compose: str | None = None, compensated: bool | None = None, backend: str = "auto", progress: Progress = None,
     part: tuple[int, int] | None = None, executor: Any = None, parts: int = 64,
+    output: Path = None, checkpoint: Path = None, checkpoint_every: int | str | None = None, resume: Path = None,
     input: Inputs | None = None, input_period: float | None = None, **options: Any,
 ) -> Ensemble:
     """Computes many trajectories, distributed over lanes and threads, with Python's lock released.
@@ -294,6 +306,10 @@ def ensemble(
     mpi4py's ``MPIPoolExecutor``, or Dask's ``client.get_executor()``. A task whose worker was lost is retried.
     ``part=(k, n)`` computes only part k of n, counted from 1.
 
+    ``output`` is an HDF5 file (.h5, .nc) to which all rows are written while they are computed, with the same bytes as
+    ``nonholo ensemble -o``; the arrays then contain only the last time. ``checkpoint``, ``checkpoint_every`` and ``resume``
+    are as in :func:`simulate`, and need ``output``: an interrupted ensemble continues to the same bytes, here or by ``nonholo ensemble``.
+
     >>> import nonholo
     >>> many = nonholo.ensemble("pendulum-cvt", "dla01", step=0.1, time=100,
     ...                         starts=[{"x": 0.1 * i} for i in range(20)], project=True)
@@ -307,9 +323,10 @@ def ensemble(
     [0.0, 0.1, 0.2]
     """
     given = {**locals(), **options}
+    files = output, checkpoint, checkpoint_every, resume
     if functions(input):
         raise ValueError("functions can give inputs to one trajectory only; for many, use Stepper(model, members=...)")
-    for name in ("options", "executor", "parts", "part", "progress", "threads"):  # not for the tasks of an executor
+    for name in ("options", "executor", "parts", "part", "progress", "threads", "output", "checkpoint", "checkpoint_every", "resume"):  # not for the tasks of an executor
         del given[name]
     listed = starts is not None or q is not None or v is not None
     if members is not None and (listed or start is not None):
@@ -318,48 +335,57 @@ def ensemble(
         raise ValueError("energy and around_start apply only to random starts; give members=N")
     if starts is not None and start is not None:
         raise ValueError("give either starts (one for each member) or start (one for all)")
-    want = H.nh_ensemble_options(size=C.sizeof(H.nh_ensemble_options))
+    if executor is not None and any(file is not None for file in files):
+        raise ValueError("tasks of an executor do not write to one file; give a `part` and its own `output` to each, and join them with 'nonholo join'")
+    if output is None and (checkpoint is not None or resume is not None):
+        raise ValueError("a checkpoint of an ensemble needs output=FILE.h5, which has the rows of members that were complete before")
+    want, how = H.nh_simulation_options(size=C.sizeof(H.nh_simulation_options)), H.nh_run_options(size=C.sizeof(H.nh_run_options))
     system, kept = _subject(want, model, set, input, input_period)
     text, sweeps = start_text(start), _sweeps(sweep)
     choice = None if method is None and not options else method_text(method or "auto", options)
     want.sweep, want.sweeps = C.addressof(sweeps[0]), len(sweeps[1])
-    want.start, want.t0 = text, t0
-    want.project, want.keep, want.solve = projection_names(project)
+    want.start, how.t0 = text, t0
+    want.project, want.fixed, want.solve = projection_names(project)
     want.starts = H.NH_STARTS_RANDOM if members is not None else H.NH_STARTS_LIST if listed else H.NH_STARTS_MODEL
     want.members = members if members is not None else 1
     want.fixed_energy = energy is not None
     want.energy = 0.0 if energy is None else energy
     want.seed, want.around_start = seed, around_start
+    rows: Any = None
     if listed:
         rows = _list_starts(system, starts, q, v, t0, project)
-        want.q, want.v, want.members = _address(rows[0]), _address(rows[1]), len(rows[0])
+        how.q, how.v, want.members = _address(rows[0]), _address(rows[1]), len(rows[0])
     counted = step is not None and (steps is None) != (time is None)
+    count = 0
     if not (choice and counted and tolerance is None):
-        choice, step, want.steps = plan(system, choice, step, steps, time, t0, tolerance, absolute)
+        choice, step, count = plan(system, choice, step, steps, time, t0, tolerance, absolute)
     if counted:
-        want.steps = count_steps(step, steps, time)
-    fill_options(want, choice.encode(), step, want.steps, compose, compensated, backend)
-    want.every = every or max(1, want.steps)
+        count = count_steps(step, steps, time)
+    fill_options(how, choice.encode(), step, count, compose, compensated, backend)
+    how.every = every or max(1, count)
     want.threads = 1 if system._keep else _threads(threads)  # Python runs one function at a time
     want.part, want.parts = part or (0, 0)
-    handle = create(lib.nh_ensemble_create, C.byref(want))
-    out, values = _empty(handle, system, choice, step, sweeps[1], want.threads)
-    own(out, lib.nh_ensemble_free, handle)
-    collector = _Collector(out, values, progress)
+    want.run, want.keep = C.addressof(how), H.NH_KEEP_ROWS if output is None else H.NH_KEEP_LAST_ROW
+    keep_files(want, *files, members=2)
+    collector = _Collector(progress)
+    collector.hooks(how, want)
+    held = _Handle(system, want, (how, kept, sweeps, rows, text))
+    out, values = _empty(held, system, sweeps[1])
+    handle = held.address
     try:
         if executor is not None:
             _share(executor, parts, given, handle, out, values, collector.bar)
         else:
-            _run(handle, collector, calls_python=system._keep is not None)
+            _complete(handle, collector, calls_python=system._keep is not None)
     finally:
         collector.bar.end()
-    out.failures, out.seconds = _failures(handle), lib.nh_ensemble_seconds(handle)
-    out.remarks = remarks(lib.nh_ensemble_remarks, lib.nh_ensemble_remark, handle)
+    out.failures, out.seconds = _failures(handle), lib.nh_simulation_seconds(handle)
+    out.remarks = remarks(lib.nh_simulation_remarks, lib.nh_simulation_remark, handle)
+    out.output = None if output is None else os.fspath(output)
     if part:  # the caller joins the parts and issues the remarks of all
         out._result = _result(handle)
     else:
         warn(out.remarks)
-    del kept  # from here on the library does not read the model
     return out
 
 

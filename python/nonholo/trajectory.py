@@ -405,13 +405,13 @@ def _path(path: str | os.PathLike[str] | None) -> bytes | None:
     return None if path is None else os.fsencode(path)
 
 
-def _keep_files(
-    options: H.nh_simulation_options, output: Path, checkpoint: Path, checkpoint_every: int | str | None, resume: Path
+def keep_files(
+    options: H.nh_simulation_options, output: Path, checkpoint: Path, checkpoint_every: int | str | None, resume: Path, members: int = 1
 ) -> None:
     """The options that concern files."""
     options.output, options.checkpoint, options.resume = _path(output), _path(checkpoint), _path(resume)
     if output is not None:
-        call(lib.nh_archive_can_write, options.output, 1)
+        call(lib.nh_archive_can_write, options.output, members)
     if checkpoint_every is None:
         return
     if checkpoint is None:
@@ -536,7 +536,7 @@ def simulate(
     kept = functions(beginning.system, events, how)
     want = H.nh_simulation_options(size=C.sizeof(H.nh_simulation_options), run=C.addressof(how), pause=PAUSE, lead=lead, solution=True)
     want.section, want.observe, want.model_text = names_of(section), names_of(observe), beginning.system._model_text
-    _keep_files(want, output, checkpoint, checkpoint_every, resume)
+    keep_files(want, output, checkpoint, checkpoint_every, resume)
     wanted = choose(SWITCH, estimate, "estimate")
     trajectory = _carry_out(_Simulation(beginning.system, want, (how, kept)), progress, wanted)
     warn(trajectory.remarks)
