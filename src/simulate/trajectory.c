@@ -1,7 +1,7 @@
 /* One trajectory: the states come from nh_run_sample; every sample becomes a row of the record and
  * of the file. */
 #include "simulate/simulation.h"
-#include "base/options.h"
+#include "base/option_struct.h"
 #include "run/run.h"
 
 #include <math.h>
