@@ -21,19 +21,24 @@
 
 nh_status nh_condition_create(nh_condition *c, const nh_system *system, nh_report *report)
 {
-    int n = system->shape.n, m = system->shape.m;
+    const int n = system->shape.n, m = system->shape.m, largest = n > m ? n : m;
+    const size_t most = (size_t)largest * (size_t)largest, mn = (size_t)m * (size_t)n;
     *c = (nh_condition){.system = system, .n = n, .m = m};
     if (n > NH_DENSE_LOOKS_MAX)
         return NH_OK;
     c->masses = !system->facts.constant_mass &&
                 !(system->mechanics && system->mechanics->definite_everywhere);
     c->ranks = m > 0 && system->mechanics && !system->mechanics->regular;
-    size_t n2 = (size_t)n * (size_t)n, mn = (size_t)m * (size_t)n, m2 = (size_t)m * (size_t)m;
-    c->M = nh_aligned_doubles(n2 + mn);
-    c->space = nh_aligned_doubles(2 * (n2 + m2) + mn + (size_t)n + (size_t)m);
-    if (!c->M || !c->space)
+    c->M = nh_aligned_doubles((size_t)n * (size_t)n + 2 * mn + 3 * most + 2 * (size_t)largest);
+    if (!c->M)
         return nh_fail_memory(report);
-    c->K = c->M + n2;
+    c->K = c->M + n * n;
+    c->A = c->K + mn;
+    c->S = c->A + mn;
+    c->pivots = c->S + most;
+    c->vector = c->pivots + most;
+    c->value = c->vector + most;
+    c->root = c->value + largest;
     return nh_engine_call(&c->engine, system, nh_variant_here(), 1, NH_FN_BIT(MATRICES), report);
 }
 
@@ -41,12 +46,11 @@ void nh_condition_free(nh_condition *c)
 {
     nh_engine_free(&c->engine);
     free(c->M);
-    free(c->space);
 }
 
 bool nh_condition_has_matrices(const nh_condition *c)
 {
-    return c->space != NULL;
+    return c->M != NULL;
 }
 
 /* The larger and the smaller of two numbers, `a` if `b` is not a number. Calls of the C library
@@ -74,10 +78,11 @@ static bool are_finite(const double *x, int count)
     return zero[0] + zero[1] + zero[2] + zero[3] == 0;
 }
 
-bool nh_condition_matrices(nh_condition *c, double t, const double *q, const double *v)
+bool nh_condition_matrices(nh_condition *c, double t, const double *state)
 {
     const engine *e = &c->engine;
-    if (e->call[NH_FN_MATRICES](e->self, NH_FN_MATRICES, t, q, v, NULL, c->M, c->u) != 0)
+    if (e->call[NH_FN_MATRICES](e->self, NH_FN_MATRICES, t, state, state + c->n, NULL, c->M,
+                                c->u) != 0)
         return false;
     return are_finite(c->M, (c->n + c->m) * c->n);
 }
@@ -95,37 +100,8 @@ double nh_condition_length(const nh_condition *c, const double *x)
     return sqrt(fabs(sum));
 }
 
-/* ---- the mass matrix ---- */
-
-static double largest_of_row(const nh_condition *c, int row)
-{
-    double largest = 0;
-    for (int j = 0; j < c->n; j++)
-        largest = larger(largest, fabs(c->M[row * c->n + j]));
-    return largest;
-}
-
-/* A coordinate without inertia of its own (as in L = x' y') takes the scale of the largest entry of
- * its row. */
-static void scale_masses(const nh_condition *c, double *scale)
-{
-    for (int i = 0; i < c->n; i++) {
-        double size = fabs(c->M[i * c->n + i]);
-        size = size > 0 || scale[i] > 0 ? size : largest_of_row(c, i);
-        scale[i] = larger(scale[i], size);
-    }
-}
-
-static void scaled_masses(const nh_condition *c, const double *scale, double *out)
-{
-    for (int i = 0; i < c->n; i++)
-        for (int j = 0; j < c->n; j++)
-            out[i * c->n + j] =
-                scale[i] > 0 && scale[j] > 0 ? c->M[i * c->n + j] / sqrt(scale[i] * scale[j]) : 0;
-}
-
-/* The smallest pivot of L D L^T, each in units of its `size` (NULL: 1), which equals that of the
- * matrix with scaled rows and columns. Stops at the first small pivot. */
+/* The smallest pivot of L D L^T, each in units of its `size`, as if rows and columns were scaled.
+ * Stops at the first small pivot. */
 static double smallest_pivot(int n, double *a, const double *size)
 {
     double smallest = INFINITY;
@@ -136,7 +112,8 @@ static double smallest_pivot(int n, double *a, const double *size)
             return smallest;
         const double inverse = 1 / pivot;
         for (int i = k + 1; i < n; i++) {
-            double l = row[i] * inverse, *below = a + i * n;
+            const double l = row[i] * inverse;
+            double *below = a + i * n;
             for (int j = i; l != 0 && j < n; j++)
                 below[j] -= l * row[j];
         }
@@ -144,44 +121,91 @@ static double smallest_pivot(int n, double *a, const double *size)
     return smallest;
 }
 
-static int smallest_of(const double *value, int count)
+/* The eigenvalues and eigenvectors of S; returns the index of the smallest one. */
+static int find_eigenvalues(nh_condition *c, int count)
 {
     int smallest = 0;
+    nh_dense_eigen(count, c->S, c->value, c->vector);
     for (int i = 1; i < count; i++)
-        smallest = fabs(value[i]) < fabs(value[smallest]) ? i : smallest;
+        smallest = fabs(c->value[i]) < fabs(c->value[smallest]) ? i : smallest;
     return smallest;
+}
+
+/* ---- the mass matrix ---- */
+
+/* Notes the largest diagonal entries. A coordinate without inertia of its own (as in L = x' y')
+ * takes the scale of the largest entry of its row. */
+static void scale_masses(const nh_condition *c, double *scale)
+{
+    for (int i = 0; i < c->n; i++) {
+        const double *row = c->M + i * c->n;
+        double size = fabs(row[i]);
+        for (int j = 0; size == 0 && !(scale[i] > 0) && j < c->n; j++)
+            size = larger(size, fabs(row[j]));
+        scale[i] = larger(scale[i], size);
+    }
+}
+
+/* S = D^-1/2 M D^-1/2 */
+static void find_scaled_masses(nh_condition *c, const double *scale)
+{
+    const int n = c->n;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            c->S[i * n + j] =
+                scale[i] > 0 && scale[j] > 0 ? c->M[i * n + j] / sqrt(scale[i] * scale[j]) : 0;
 }
 
 static void look_at_masses(nh_condition *c, double *scale, nh_reading *look)
 {
-    double *a = c->space, *vector = a + c->n * c->n, *value = vector + c->n * c->n;
-    memcpy(a, c->M, (size_t)(c->n * c->n) * sizeof *a);
-    look->negative = 0;
-    look->mass = smallest_pivot(c->n, a, scale);
+    memcpy(c->pivots, c->M, (size_t)(c->n * c->n) * sizeof *c->M);
+    look->mass = smallest_pivot(c->n, c->pivots, scale);
     if (look->mass > PIVOT_SMALL)
         return;
-    scaled_masses(c, scale, a);
-    nh_dense_eigen(c->n, a, value, vector);
-    look->mass = fabs(value[smallest_of(value, c->n)]);
+    find_scaled_masses(c, scale);
+    look->mass = fabs(c->value[find_eigenvalues(c, c->n)]);
     for (int i = 0; i < c->n; i++)
-        look->negative += value[i] < 0;
+        look->negative += c->value[i] < 0;
 }
 
 /* ---- constraints ---- */
 
-/* The smallest eigenvalue of S = A A^T, and its directions. */
-static void find_directions(const nh_condition *c, const double *A, double *S, nh_reading *look)
+/* A = K D^-1/2, with rows in units of their largest lengths, and S = A A^T */
+static void find_products(nh_condition *c, double *scale)
 {
-    int n = c->n, m = c->m;
-    double *vector = S + m * m, *value = vector + m * m, length = 0;
-    nh_dense_eigen(m, S, value, vector);
-    int smallest = smallest_of(value, m);
-    look->rank = fabs(value[smallest]);
-    memcpy(look->left, vector + smallest * m, (size_t)m * sizeof *vector);
+    const int n = c->n, m = c->m;
+    for (int j = 0; j < n; j++)
+        c->root[j] = sqrt(scale[j]);
+    for (int i = 0; i < m; i++) {
+        double length = 0, *row = c->A + i * n;
+        for (int j = 0; j < n; j++) {
+            row[j] = scale[j] > 0 ? c->K[i * n + j] / c->root[j] : 0;
+            length += row[j] * row[j];
+        }
+        scale[n + i] = larger(scale[n + i], length);
+        const double unit = sqrt(scale[n + i]);
+        for (int j = 0; j < n && unit > 0; j++)
+            row[j] /= unit;
+        for (int k = 0; k <= i; k++) {
+            double product = 0;
+            for (int j = 0; j < n; j++)
+                product += row[j] * c->A[k * n + j];
+            c->S[i * m + k] = c->S[k * m + i] = product;
+        }
+    }
+}
+
+/* The smallest singular value of A, squared, and its directions. */
+static void find_directions(nh_condition *c, nh_reading *look)
+{
+    const int n = c->n, m = c->m, smallest = find_eigenvalues(c, m);
+    double length = 0;
+    look->rank = fabs(c->value[smallest]);
+    memcpy(look->left, c->vector + smallest * m, (size_t)m * sizeof *look->left);
     for (int j = 0; j < n; j++) {
         look->right[j] = 0;
         for (int i = 0; i < m; i++)
-            look->right[j] += look->left[i] * A[i * n + j];
+            look->right[j] += look->left[i] * c->A[i * n + j];
         length += look->right[j] * look->right[j];
     }
     for (int j = 0; j < n && length > 0; j++)
@@ -190,37 +214,21 @@ static void find_directions(const nh_condition *c, const double *A, double *S, n
 
 static void look_at_ranks(nh_condition *c, double *scale, nh_reading *look)
 {
-    int n = c->n, m = c->m;
-    double *A = c->space, *S = A + m * n, *vector = S + m * m;
-    for (int i = 0; i < m; i++) {
-        double length = 0;
-        for (int j = 0; j < n; j++) {
-            A[i * n + j] = scale[j] > 0 ? c->K[i * n + j] / sqrt(scale[j]) : 0;
-            length += A[i * n + j] * A[i * n + j];
-        }
-        scale[n + i] = larger(scale[n + i], length);
-        for (int j = 0; j < n && scale[n + i] > 0; j++)
-            A[i * n + j] /= sqrt(scale[n + i]);
-    }
-    for (int i = 0; i < m * m; i++) {
-        S[i] = 0;
-        for (int j = 0; j < n; j++)
-            S[i] += A[i / m * n + j] * A[i % m * n + j];
-    }
-    memcpy(vector, S, (size_t)(m * m) * sizeof *S);
-    look->rank = smallest_pivot(m, vector, NULL);
+    find_products(c, scale);
+    memcpy(c->pivots, c->S, (size_t)(c->m * c->m) * sizeof *c->S);
+    look->rank = smallest_pivot(c->m, c->pivots, NULL);
     look->directed = !(look->rank > NH_NEAR);
     if (look->directed)
-        find_directions(c, A, S, look);
+        find_directions(c, look);
 }
 
-bool nh_condition_look(nh_condition *c, double t, const double *q, const double *v, double *scale,
+bool nh_condition_look(nh_condition *c, double t, const double *state, double *scale,
                        nh_reading *look)
 {
     look->mass = look->rank = 1;
     look->negative = 0;
     look->directed = false;
-    if (!nh_condition_matrices(c, t, q, v))
+    if (!nh_condition_matrices(c, t, state))
         return false;
     scale_masses(c, scale);
     if (c->masses)
@@ -238,25 +246,22 @@ static void append(char *text, size_t size, const char *name)
     snprintf(text + length, size - length, "%s%s", length > 0 ? ", " : "", name);
 }
 
-void nh_condition_name(nh_condition *c, double t, const double *q, const double *v, double *scale,
-                       const nh_reading *look, char *text, size_t size)
+void nh_condition_name(nh_condition *c, double t, const double *state, double *scale, bool ranks,
+                       char *text, size_t size)
 {
-    double *a = c->space, *vector = a + c->n * c->n, *value = vector + c->n * c->n;
+    const int count = ranks ? c->m : c->n;
     *text = 0;
-    if (look->rank < look->mass) {
-        for (int i = 0; i < c->m; i++)
-            if (fabs(look->left[i]) > NAMED)
-                append(text, size, nh_system_constraint_name(c->system, i));
+    if (!nh_condition_matrices(c, t, state))
         return;
-    }
-    if (!nh_condition_matrices(c, t, q, v))
-        return;
-    scaled_masses(c, scale, a);
-    nh_dense_eigen(c->n, a, value, vector);
-    const double *null = vector + smallest_of(value, c->n) * c->n;
-    for (int i = 0; i < c->n; i++)
-        if (fabs(null[i]) > NAMED)
+    if (ranks)
+        find_products(c, scale);
+    else
+        find_scaled_masses(c, scale);
+    const double *direction = c->vector + find_eigenvalues(c, count) * count;
+    for (int i = 0; i < count; i++)
+        if (fabs(direction[i]) > NAMED)
             append(text, size,
-                   i < c->system->coordinates ? nh_system_coordinate_name(c->system, i)
-                                              : nh_inner_velocity_name(c->system, i));
+                   ranks                        ? nh_system_constraint_name(c->system, i)
+                   : i < c->system->coordinates ? nh_system_coordinate_name(c->system, i)
+                                                : nh_inner_velocity_name(c->system, i));
 }

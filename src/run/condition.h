@@ -14,7 +14,8 @@ typedef struct nh_condition {
     bool masses, ranks; /* which of the two can become singular; the other is not computed */
     engine engine;
     double *M, *K; /* as computed last, [n*n] and [m*n] */
-    double *space;
+    double *A, *S; /* scaled: see condition.c */
+    double *pivots, *vector, *value, *root;
     const double *u; /* open inputs with which the matrices are computed */
 } nh_condition;
 
@@ -34,11 +35,12 @@ nh_status nh_condition_create(nh_condition *c, const nh_system *system, nh_repor
 void nh_condition_free(nh_condition *c);
 bool nh_condition_has_matrices(const nh_condition *c);
 
-/* Computes M and K; false where they are not finite or the user's functions fail. */
-bool nh_condition_matrices(nh_condition *c, double t, const double *q, const double *v);
+/* Computes M and K at a state (q, v); false where they are not finite or the user's functions fail.
+ */
+bool nh_condition_matrices(nh_condition *c, double t, const double *state);
 
 /* Measures a state. `scale` [n + m] holds the largest sizes so far, initially 0. */
-bool nh_condition_look(nh_condition *c, double t, const double *q, const double *v, double *scale,
+bool nh_condition_look(nh_condition *c, double t, const double *state, double *scale,
                        nh_reading *look);
 
 /* sqrt(x^T M x), with the matrix that was computed last. */
@@ -46,7 +48,7 @@ double nh_condition_length(const nh_condition *c, const double *x);
 
 /* Writes the names of the coordinates that a nearly singular mass matrix cannot tell apart, or of
  * the constraints that nearly depend on each other, at a state: "phi, psi". */
-void nh_condition_name(nh_condition *c, double t, const double *q, const double *v, double *scale,
-                       const nh_reading *look, char *text, size_t size);
+void nh_condition_name(nh_condition *c, double t, const double *state, double *scale, bool ranks,
+                       char *text, size_t size);
 
 #endif

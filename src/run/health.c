@@ -1,4 +1,4 @@
-/* Decides when a run is checked and what follows from it, and checks the energy.
+/* Decides when members are checked, collects what is found, and saves what is known about them.
  *
  * Checks happen after steps with certain numbers, independently of how the run is advanced, of the
  * backend and of the other members: so remarks are as reproducible as states. */
@@ -15,12 +15,10 @@
 #include "base/decimal.h"
 #include "base/status.h"
 
-enum { SELDOM = 4096, FIRST_STEPS = 8 };
-#define COARSE 0.1       /* error of a step, relative to the motion, that is too large anywhere */
-#define MOVED 0.01       /* change of a conserved energy, relative to the largest kinetic energy */
-#define IMPOSSIBLE 1e100 /* ... relative to all the energy there was: as good as infinite */
-#define GROWN 1e16       /* growth of the kinetic energy */
-#define GROWN_FAR 1e200  /* ... which is reported whatever the steps are like */
+/* In the order in which a member is checked. Conclusions are drawn in the opposite order. */
+static const nh_check *const all_checks[] = {&nh_check_energy, &nh_check_condition, &nh_check_kinks,
+                                             &nh_check_step};
+enum { CHECKS = sizeof all_checks / sizeof *all_checks };
 
 const char *nh_concern_kind(nh_concern concern)
 {
@@ -33,480 +31,229 @@ const char *nh_concern_kind(nh_concern concern)
 
 /* ---- creation ---- */
 
-size_t nh_track_room(const nh_health *h)
+/* The next array of a room, each beginning where lanes can; without a room they are only counted.
+ */
+static double *next_array(double *room, size_t *used, size_t count)
 {
-    const size_t n = (size_t)h->n, m = (size_t)h->m, inputs = (size_t)h->inputs;
-    return 10 * n + 2 * m + (h->kinks ? (size_t)h->kinks + 2 * n + inputs : 0);
+    double *array = room ? room + *used : NULL;
+    *used += (count + 7) / 8 * 8;
+    return array;
 }
 
-static void divide_room(nh_health *h, size_t each)
+static size_t divide_room(nh_health *h, const nh_system *system, double *room)
 {
-    size_t n = (size_t)h->n, m = (size_t)h->m;
-    for (int i = 0; i < h->members; i++) {
-        nh_track *t = h->track + i;
-        double *at = h->room + (size_t)i * each;
-        t->q = at;
-        t->v = t->q + n;
-        t->scale = t->v + n;
-        t->look.left = t->scale + n + m;
-        t->look.right = t->look.left + m;
-        t->stretch.q = t->look.right + n;
-        t->stretch.v = t->stretch.q + n;
-        t->stretch.worst_q = t->stretch.v + n;
-        t->stretch.worst_v = t->stretch.worst_q + n;
-        t->start = t->stretch.worst_v + n;
-        t->kinks.value = t->start + 2 * n;
-        t->kinks.q = t->kinks.value + h->kinks;
-        t->kinks.v = t->kinks.q + n;
-        t->kinks.u = t->kinks.v + n;
+    const size_t n = (size_t)h->n, m = (size_t)h->m, k = (size_t)h->kinks, u = (size_t)h->inputs;
+    const size_t lanes = h->wide.call[NH_FN_OBSERVE] ? NH_LANES : 1;
+    size_t used = 0;
+    h->now = next_array(room, &used, 2 * n);
+    h->u = next_array(room, &used, u);
+    h->reached = next_array(room, &used, 2 * n);
+    h->between = next_array(room, &used, 2 * n);
+    h->side = next_array(room, &used, 2 * k);
+    nh_reading *const readings[] = {&h->look, &h->other, &h->kept};
+    for (int i = 0; i < 3; i++) {
+        readings[i]->left = next_array(room, &used, m);
+        readings[i]->right = next_array(room, &used, n);
     }
+    h->observed = next_array(room, &used, lanes * nh_system_outputs(system, NH_FN_OBSERVE));
+    h->zero = next_array(room, &used, lanes * n);
+    h->first = next_array(room, &used, lanes * 2 * n);
+    for (nh_track *t = h->track; t < h->track + h->members; t++) {
+#define ARRAY(name, count) t->name = next_array(room, &used, count);
+#include "run/health.def"
+    }
+    return used;
 }
 
 static nh_status make_room(nh_health *h, const nh_run *run, nh_report *report)
 {
-    size_t n = (size_t)h->n, m = (size_t)h->m, each = nh_track_room(h);
     h->track = calloc((size_t)h->members, sizeof *h->track);
-    h->room = nh_aligned_doubles((size_t)h->members * each);
+    h->next = calloc((size_t)h->members, sizeof *h->next);
     h->block = nh_aligned_doubles(run->state_size);
-    h->now = nh_aligned_doubles(2 * n);
-    h->work = nh_aligned_doubles(8 * n + 6 * m);
-    h->zero = nh_aligned_doubles(n);
-    h->observed = nh_aligned_doubles(nh_system_outputs(run->system, NH_FN_OBSERVE));
-    h->u = nh_aligned_doubles((size_t)h->inputs + 1);
-    h->side = nh_aligned_doubles(2 * (size_t)h->kinks + 1);
-    if (!h->u || !h->side || !h->track || !h->room || !h->block || !h->now || !h->work ||
-        !h->zero || !h->observed)
+    h->room = h->track ? nh_aligned_doubles(divide_room(h, run->system, NULL)) : NULL;
+    if (!h->room || !h->next || !h->block)
         return nh_fail_memory(report);
-    divide_room(h, each);
-    for (int i = 0; i < h->members; i++)
-        nh_health_forget(h, i);
+    divide_room(h, run->system, h->room);
+    h->condition.u = h->u;
     return NH_OK;
 }
 
-/* Energies computed over lanes, for a model without inputs. */
-static nh_status make_abreast(nh_health *h, const nh_run *run, nh_report *report)
+/* Forgets what is known about a member, except, after an event, what is kept. */
+static void forget(nh_health *h, int member, bool event)
 {
-    nh_abreast *a = &h->abreast;
-    const size_t lanes = (size_t)run->group[0].lanes, n = (size_t)h->n;
-    if (lanes == 1 || h->members < (int)lanes || h->inputs > 0 || !run->system->mechanics)
-        return NH_OK;
-    a->start = nh_aligned_doubles(2 * n * lanes);
-    a->zero = nh_aligned_doubles(n * lanes);
-    a->observed = nh_aligned_doubles(nh_system_outputs(run->system, NH_FN_OBSERVE) * lanes);
-    if (!a->start || !a->zero || !a->observed)
-        return nh_fail_memory(report);
-    return nh_engine_call(&a->engine, run->system, nh_variant_wide(), (int)lanes,
-                          NH_FN_BIT(OBSERVE), report);
+    nh_track *t = h->track + member;
+#define INTEGER(name, largest, kept) t->name = event && kept ? t->name : 0;
+#define REAL(name, first, kept) t->name = event && kept ? t->name : first;
+#include "run/health.def"
+    memset(t->scale, 0, (size_t)(h->n + h->m) * sizeof *t->scale);
+    h->next[member] = 0;
 }
 
-nh_status nh_health_create(nh_health **out, const nh_run *run, nh_report *report)
+static nh_status allocate(nh_run *run, nh_report *report)
 {
-    nh_health *h = *out = calloc(1, sizeof *h);
+    nh_health *h = run->health = calloc(1, sizeof *h);
+    const nh_system *system = run->system;
+    const int lanes = run->group->lanes;
     if (!h)
         return nh_fail_memory(report);
-    h->n = run->system->shape.n;
-    h->m = run->system->shape.m;
+    h->n = system->shape.n;
+    h->m = system->shape.m;
     h->members = run->members;
-    h->inputs = run->system->shape.inputs;
-    h->kinks = nh_system_kinks(run->system);
-    nh_status status = make_room(h, run, report);
+    h->inputs = system->shape.inputs;
+    h->kinks = nh_system_kinks(system);
+    nh_status status = nh_condition_create(&h->condition, system, report);
+    h->singular = h->condition.masses || h->condition.ranks;
+    const nh_fn_set functions = NH_FN_BIT(OBSERVE) | (h->kinks ? NH_FN_BIT(KINKS) : 0);
     if (status == NH_OK)
-        status = nh_condition_create(&h->condition, run->system, report);
-    h->condition.u = h->u;
+        status = nh_engine_call(&h->engine, system, nh_variant_here(), 1, functions, report);
+    if (status == NH_OK && lanes > 1 && h->members >= lanes && h->inputs == 0 && system->mechanics)
+        status =
+            nh_engine_call(&h->wide, system, nh_variant_wide(), lanes, NH_FN_BIT(OBSERVE), report);
     if (status == NH_OK)
-        status = nh_engine_call(&h->engine, run->system, nh_variant_here(), 1,
-                                NH_FN_BIT(OBSERVE) | (h->kinks ? NH_FN_BIT(KINKS) : 0), report);
-    if (status == NH_OK)
-        status = make_abreast(h, run, report);
-    return status; /* after failures it is freed with the run, which owns it now */
+        status = make_room(h, run, report);
+    for (int i = 0; status == NH_OK && i < h->members; i++)
+        forget(h, i, false);
+    return status;
 }
 
-void nh_health_free(nh_health *h)
+static void free_all(nh_run *run)
 {
+    nh_health *h = run->health;
     if (!h)
         return;
     nh_condition_free(&h->condition);
     nh_engine_free(&h->engine);
-    nh_engine_free(&h->abreast.engine);
-    double *all[] = {h->room,
-                     h->block,
-                     h->now,
-                     h->work,
-                     h->zero,
-                     h->observed,
-                     h->u,
-                     h->side,
-                     h->abreast.start,
-                     h->abreast.zero,
-                     h->abreast.observed};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        free(all[i]);
+    nh_engine_free(&h->wide);
+    free(h->room);
+    free(h->block);
     free(h->track);
+    free(h->next);
     free(h);
 }
 
-void nh_health_forget(nh_health *h, int member)
-{
-    nh_track *t = h->track + member, fresh = {.q = t->q, .v = t->v, .scale = t->scale};
-    fresh.start = t->start;
-    fresh.look.left = t->look.left;
-    fresh.look.right = t->look.right;
-    fresh.stretch.q = t->stretch.q;
-    fresh.stretch.v = t->stretch.v;
-    fresh.stretch.worst_q = t->stretch.worst_q;
-    fresh.stretch.worst_v = t->stretch.worst_v;
-    fresh.kinks.value = t->kinks.value;
-    fresh.kinks.q = t->kinks.q;
-    fresh.kinks.v = t->kinks.v;
-    fresh.kinks.u = t->kinks.u;
-    fresh.harmless = INFINITY;
-    fresh.energy = NAN;
-    *t = fresh;
-    memset(t->scale, 0, (size_t)(h->n + h->m) * sizeof *t->scale);
-}
-
-void nh_health_start(nh_run *run, int member)
-{
-    nh_health_forget(run->health, member);
-    nh_health_take(run, member);
-    memcpy(run->health->track[member].start, run->health->now,
-           2 * (size_t)run->health->n * sizeof *run->health->now);
-}
-
-/* ---- remarks ---- */
+/* ---- members ---- */
 
 double nh_health_time(const nh_run *run, int64_t step)
 {
     return run->health->clock.time + (double)step * run->health->clock.step;
 }
 
-void nh_health_say(nh_run *run, int member, nh_concern concern, const char *format, ...)
+/* Copies the state of a member. */
+static nh_visit visit(nh_run *run, int member)
 {
     nh_health *h = run->health;
-    nh_doubt *doubt = h->doubt + concern;
-    if (h->track[member].said >> concern & 1)
-        return;
-    h->track[member].said |= 1u << concern;
-    if (doubt->members++ > 0 && member >= doubt->first)
-        return;
-    doubt->first = member;
-    va_list args;
-    va_start(args, format);
-    nh_print_list(doubt->text, sizeof doubt->text, format, args);
-    va_end(args);
-}
-
-nh_status nh_health_stop(nh_run *run, int member, nh_status status, const char *what,
-                         nh_report *report)
-{
-    char who[48] = "";
-    int64_t step = run->steps + 1;
-    double t = nh_health_time(run, run->steps);
-    if (run->members > 1 || run->numbering > 0)
-        snprintf(who, sizeof who, "member %lld, ", (long long)(run->numbering + member));
-    run->failed_member = member;
-    nh_fail(report, status, "%sstep %lld, t = %.10g: %s", who, (long long)step, t, what);
-    if (report) {
-        report->option = "step";
-        report->step = step;
-        report->time = t;
-    }
-    return status;
-}
-
-/* ---- the energy ---- */
-
-static double energy_of(nh_health *h, double t, const double *q, const double *v)
-{
-    const engine *e = &h->engine;
-    int status = e->call[NH_FN_OBSERVE](e->self, NH_FN_OBSERVE, t, q, v, NULL, h->observed, h->u);
-    return status == 0 ? h->observed[0] : NAN;
-}
-
-/* The energy at rest; 0 if there is none. */
-static double rest_of(nh_health *h, double t, const double *q)
-{
-    double rest = energy_of(h, t, q, h->zero);
-    return isfinite(rest) ? rest : 0;
-}
-
-/* Tries a step from the state in health->now. */
-static double try_now(nh_run *run, int member)
-{
-    const double *now = run->health->now;
-    return nh_health_try(run, member, run->steps, now, now + run->health->n, 1);
-}
-
-static nh_status check_growth(nh_run *run, int member, double kinetic)
-{
-    nh_track *track = run->health->track + member;
-    if (!(kinetic > GROWN * track->first_kinetic) || !(track->first_kinetic > 0))
-        return NH_OK;
-    double error = nh_condition_has_matrices(&run->health->condition) ? try_now(run, member) : -1;
-    if (kinetic > GROWN_FAR * track->first_kinetic || error > MOVED || error < 0)
-        nh_health_say(run, member, NH_CONCERN_GROWTH,
-                      "the velocities have grown by a factor of %.1g until t = %.6g; if this is "
-                      "not expected of the motion, try a smaller step (now %g)",
-                      sqrt(kinetic / track->first_kinetic), nh_health_time(run, run->steps),
-                      run->health->clock.step);
-    return NH_OK;
-}
-
-static nh_status check_energy(nh_run *run, int member, double energy, double rest,
-                              nh_report *report)
-{
-    nh_track *track = run->health->track + member;
-    double moved = fabs(energy - track->energy);
-    track->lowest_rest = fmin(track->lowest_rest, rest);
-    track->rest_range = fmax(track->rest_range, fabs(rest - track->rest));
-    if (!(moved <= track->moved)) {
-        track->moved = moved;
-        track->moved_at = nh_health_time(run, run->steps);
-    }
-    double had = track->energy - track->lowest_rest; /* the most that a motion can have */
-    double rounding = 1e-9 * (fabs(track->energy) + fabs(track->rest));
-    if (!run->system->facts.mechanical || !(had > rounding) || !(moved > IMPOSSIBLE * had))
-        return NH_OK;
-    char what[200];
-    nh_print(what, sizeof what,
-             "the energy, which the motion conserves, changed from %.6g to %.6g: the step (now %g) "
-             "is far too large",
-             track->energy, energy, run->health->clock.step);
-    return nh_health_stop(run, member, NH_NOT_FINITE, what, report);
-}
-
-/* Notes the energies of the first check, with which all later ones are compared. */
-static void note_first_energy(nh_track *track, double energy, double rest)
-{
-    track->energy = energy;
-    track->rest = track->lowest_rest = rest;
-    track->kinetic = track->first_kinetic = fabs(energy - rest);
-    if (!isfinite(track->kinetic))
-        track->kinetic = track->first_kinetic = 0;
-}
-
-/* Energies of all lanes, with the same bits as for each lane alone. */
-static void energies_of(nh_abreast *a, int lanes, double t, const double *q, const double *v)
-{
-    const engine *e = &a->engine;
-    e->call[NH_FN_OBSERVE](e->self, NH_FN_OBSERVE, t, q, v, NULL, a->observed, NULL);
-    memcpy(a->energy, a->observed, (size_t)lanes * sizeof *a->energy);
-    e->call[NH_FN_OBSERVE](e->self, NH_FN_OBSERVE, t, q, a->zero, NULL, a->observed, NULL);
-    for (int lane = 0; lane < lanes; lane++)
-        a->rest[lane] = isfinite(a->observed[lane]) ? a->observed[lane] : 0;
-}
-
-/* The energies of a group whose members began together; false if they are computed one by one. A
- * check of many members costs as much as dozens of their steps, so saving half of it matters. */
-static bool look_at_group(nh_run *run, const group *g)
-{
-    nh_health *h = run->health;
-    nh_abreast *a = &h->abreast;
-    nh_track *track = h->track + g->first_member;
-    if (a->group == g)
-        return true;
-    if (!a->start || g->first_member + g->lanes > h->members)
-        return false;
-    for (int lane = 1; lane < g->lanes; lane++)
-        if (track[lane].first != track->first || isnan(track[lane].energy) != isnan(track->energy))
-            return false;
-    if (isnan(track->energy)) {
-        for (int lane = 0; lane < g->lanes; lane++)
-            for (int i = 0; i < 2 * h->n; i++)
-                a->start[i * g->lanes + lane] = track[lane].start[i];
-        energies_of(a, g->lanes, nh_health_time(run, track->first), a->start,
-                    a->start + h->n * g->lanes);
-        for (int lane = 0; lane < g->lanes; lane++)
-            note_first_energy(track + lane, a->energy[lane], a->rest[lane]);
-    }
-    energies_of(a, g->lanes, nh_health_time(run, run->steps), g->block, g->block + h->n * g->lanes);
-    a->group = g;
-    return true;
-}
-
-/* The energy of a member and its part at rest, now; notes those of the start. */
-static void find_energy(nh_run *run, int member, double *energy, double *rest)
-{
-    nh_health *h = run->health;
-    nh_track *track = h->track + member;
-    const group *g = run->group + member / run->group[0].lanes;
-    if (look_at_group(run, g)) {
-        *energy = h->abreast.energy[member % g->lanes];
-        *rest = h->abreast.rest[member % g->lanes];
-        return;
-    }
-    if (isnan(track->energy)) {
-        const double t = nh_health_time(run, track->first);
-        const double first = energy_of(h, t, track->start, track->start + h->n);
-        note_first_energy(track, first, rest_of(h, t, track->start));
-    }
-    const double t = nh_health_time(run, run->steps);
-    *energy = energy_of(h, t, h->now, h->now + h->n);
-    *rest = rest_of(h, t, h->now);
-}
-
-static nh_status look_at_energy(nh_run *run, int member, nh_report *report)
-{
-    nh_track *track = run->health->track + member;
-    double energy, rest;
-    find_energy(run, member, &energy, &rest);
-    if (!isfinite(energy))
-        return NH_OK;
-    const double kinetic = fabs(energy - rest);
-    if (run->steps - track->first <= FIRST_STEPS)
-        track->first_kinetic = fmax(track->first_kinetic, kinetic);
-    track->kinetic = fmax(track->kinetic, kinetic);
-    if (run->system->facts.keeps_energy)
-        return check_energy(run, member, energy, rest, report);
-    return check_growth(run, member, kinetic);
-}
-
-static void conclude_energy(nh_run *run, int member)
-{
-    nh_track *track = run->health->track + member;
-    double scale = fmax(track->kinetic, track->rest_range);
-    double rounding = 1e-10 * (fabs(track->energy) + fabs(track->rest));
-    /* a few checks are unlikely to see the largest kinetic energy */
-    const bool few = run->members > 1 && run->steps - track->first < 8 * SELDOM;
-    const double most = few ? 5 * MOVED : MOVED;
-    if (!run->system->facts.keeps_energy || !(track->moved > most * scale + rounding))
-        return;
-    nh_health_say(
-        run, member, NH_CONCERN_ENERGY,
-        "the energy, which the motion conserves, changed by %.2g until t = %.6g, which is %.2g%% "
-        "of the largest kinetic energy; try a smaller step (now %g) or a method that preserves it",
-        track->moved, track->moved_at, 100 * track->moved / scale, run->health->clock.step);
-}
-
-/* ---- checks ---- */
-
-static bool looks_often(const nh_health *h)
-{
-    return h->condition.masses || h->condition.ranks;
-}
-
-/* The first of 1, 2, 4, 8, 16, 64, 256, ... and of the multiples of SELDOM that is beyond `since`.
- * With many members, a check costs as much as dozens of steps: 256, 1024, ... */
-static int64_t seldom_after(const nh_health *h, int64_t since)
-{
-    int64_t next = h->members > 1 ? 256 : 1;
-    if (since >= SELDOM)
-        return (since / SELDOM + 1) * SELDOM;
-    while (next <= since)
-        next *= next < 16 ? 2 : 4;
-    return next;
-}
-
-static bool is_seldom(const nh_health *h, const nh_track *track, int64_t steps)
-{
-    int64_t since = steps - track->first;
-    return since > 0 && seldom_after(h, since - 1) == since;
-}
-
-/* Whether to try a step, which costs three. Where states can become singular, we must know how
- * accurate steps usually are: steps are tried after 0, 1, 4, 16, ... of them. Elsewhere the last of
- * 17, 65, 257 and 1025 steps shows whether there is anything to learn, and the state before it is
- * available. */
-static bool is_for_trying(const nh_health *h, int64_t since)
-{
-    if (looks_often(h))
-        return since < SELDOM && (since & (since - 1)) == 0 && (since & 0x555) == since;
-    return since > FIRST_STEPS && since < SELDOM && seldom_after(h, since - 2) == since - 1;
-}
-
-static bool is_due(const nh_health *h, const nh_track *track, int64_t steps)
-{
-    return is_seldom(h, track, steps) || (looks_often(h) && steps >= track->due) ||
-           (h->kinks && steps >= track->kinks.due) ||
-           (track == h->track && is_for_trying(h, steps - track->first));
-}
-
-void nh_health_take(const nh_run *run, int member)
-{
-    nh_health *h = run->health;
-    const group *g = run->group + member / run->group[0].lanes;
-    int lane = member % g->lanes;
+    const group *g = run->group + member / run->group->lanes;
+    const int lane = member % g->lanes;
     for (int i = 0; i < 2 * h->n; i++)
         h->now[i] = g->block[i * g->lanes + lane];
     nh_run_take_inputs(run, member, h->u);
+    return (nh_visit){run,    h,          h->track + member,
+                      member, run->steps, nh_health_time(run, run->steps)};
 }
 
-static bool is_retired(const nh_run *run, int member)
-{
-    const group *g = run->group + member / run->group[0].lanes;
-    return g->retired >> member % g->lanes & 1;
-}
-
-/* Tries a step from here: how accurate steps usually are, and whether they are accurate at all. */
-static void try_a_step(nh_run *run, int member)
-{
-    nh_track *track = run->health->track + member;
-    if (!nh_condition_has_matrices(&run->health->condition) ||
-        nh_choice_order(&run->choice) == 0) /* the method chooses its own steps */
-        return;
-    if (!looks_often(run->health) && nh_health_moves_evenly(run, member))
-        return;
-    double error = try_now(run, member);
-    if (error < 0)
-        return;
-    if (fmin(track->look.mass, track->look.rank) > NH_NEAR)
-        track->usual = track->usual > 0 ? fmin(track->usual, error) : error;
-    if (error > COARSE)
-        nh_health_say(run, member, NH_CONCERN_COARSE,
-                      "the step %g is large for this motion: at t = %.6g, halving it changes the "
-                      "result of a step by %.2g%%; try a smaller step",
-                      run->health->clock.step, nh_health_time(run, run->steps), 100 * error);
-}
-
-static nh_status look_at(nh_run *run, int member, nh_report *report)
+/* A member starts, or starts again after an event. */
+static void start_from_here(nh_run *run, int member, bool event)
 {
     nh_health *h = run->health;
-    nh_track *track = h->track + member;
-    nh_status status = NH_OK;
-    nh_health_take(run, member);
-    if (is_seldom(h, track, run->steps))
-        status = look_at_energy(run, member, report);
-    bool fresh = !track->seen || run->steps > track->step; /* otherwise the run went back */
-    if (status == NH_OK && looks_often(h) && run->steps >= track->due && fresh)
-        status = nh_health_pass(run, member, report);
-    if (status == NH_OK && h->kinks && run->steps >= track->kinks.due)
-        nh_kinks_look(run, member);
-    if (status == NH_OK && member == 0 && is_for_trying(h, run->steps - track->first))
-        try_a_step(run, member);
-    return status;
+    forget(h, member, event);
+    visit(run, member);
+    memcpy(h->track[member].start, h->now, 2 * (size_t)h->n * sizeof *h->now);
+}
+
+static void start(nh_run *run, int member)
+{
+    nh_health *h = run->health;
+    start_from_here(run, member, false);
+    if (h->begun) { /* forget what was said about the motion before */
+        nh_remarks_free(&run->remarks);
+        memset(h->doubt, 0, sizeof h->doubt);
+        h->begun = false;
+    }
+}
+
+static void restart(nh_run *run, int member, int64_t steps)
+{
+    nh_track *track = run->health->track + member;
+    if (run->unwatched)
+        return;
+    start_from_here(run, member, true);
+    track->first = track->step = steps;
+    track->kink_lost = true;
+    track->seen = !run->health->singular; /* otherwise the next check is the first */
 }
 
 /* A member not seen before. For most of them there is nothing to check before the first step. */
 static void meet(nh_run *run, int member)
 {
     nh_health *h = run->health;
-    nh_track *track = h->track + member;
-    track->first = track->step = run->steps;
-    if (run->steps > 0) { /* otherwise nh_health_start did this */
-        nh_health_take(run, member);
-        memcpy(track->start, h->now, 2 * (size_t)h->n * sizeof *h->now);
-    }
+    nh_visit v = visit(run, member);
+    v.track->first = v.track->step = v.steps;
+    if (v.steps > 0) /* otherwise it was noted by start */
+        memcpy(v.track->start, h->now, 2 * (size_t)h->n * sizeof *h->now);
     if (h->kinks)
-        nh_kinks_meet(run, member);
-    if (looks_often(h))
-        look_at(run, member, NULL); /* a first check finds nothing wrong */
-    track->seen = true;
+        nh_kinks_begin(&v);
+    if (h->singular)
+        nh_check_condition.look(&v, NULL); /* a first check finds nothing wrong */
+    if (h->singular && member == 0)
+        nh_check_step.look(&v, NULL);
+    v.track->seen = true;
 }
 
-void nh_health_restart(nh_run *run, int member, int64_t steps)
+/* ---- remarks ---- */
+
+void nh_health_say(nh_visit *v, nh_concern concern, const char *format, ...)
 {
-    nh_health *h = run->health;
-    nh_track *track = h->track + member;
-    const unsigned said = track->said;
-    const nh_crossed_kinks kinks = track->kinks;
-    if (run->unwatched)
+    nh_doubt *doubt = v->health->doubt + concern;
+    if (v->track->said >> concern & 1)
         return;
-    nh_health_start(run, member);
-    track->first = track->step = steps;
-    track->said = said;
-    track->kinks = kinks;
-    track->kinks.lost = true;
-    track->seen = !looks_often(h); /* otherwise the next check is the first */
+    v->track->said |= 1u << concern;
+    if (doubt->members++ > 0 && v->member >= doubt->first)
+        return;
+    doubt->first = v->member;
+    va_list args;
+    va_start(args, format);
+    nh_print_list(doubt->text, sizeof doubt->text, format, args);
+    va_end(args);
+}
+
+nh_status nh_health_stop(nh_visit *v, nh_status status, const char *what, nh_report *report)
+{
+    nh_run *run = v->run;
+    char who[48] = "";
+    if (run->members > 1 || run->numbering > 0)
+        snprintf(who, sizeof who, "member %lld, ", (long long)(run->numbering + v->member));
+    run->failed_member = v->member;
+    nh_fail(report, status, "%sstep %lld, t = %.10g: %s", who, (long long)v->steps + 1, v->time,
+            what);
+    if (report) {
+        report->option = "step";
+        report->step = v->steps + 1;
+        report->time = v->time;
+    }
+    return status;
+}
+
+/* ---- checks ---- */
+
+/* The first step after a given one at which a member is checked. */
+static int64_t next_after(const nh_health *h, int member, int64_t step)
+{
+    int64_t next = INT64_MAX;
+    for (int c = 0; c < CHECKS; c++) {
+        const int64_t due = all_checks[c]->after(h, h->track + member, step);
+        next = due < next ? due : next;
+    }
+    return next;
+}
+
+static nh_status look_at(nh_run *run, int member, nh_report *report)
+{
+    nh_visit v = visit(run, member);
+    nh_status status = NH_OK;
+    for (int c = 0; status == NH_OK && c < CHECKS; c++)
+        if (all_checks[c]->after(v.health, v.track, v.steps - 1) == v.steps)
+            status = all_checks[c]->look(&v, report);
+    return status;
 }
 
 /* Loops over the members that are not retired, each as `member`. */
@@ -516,77 +263,77 @@ void nh_health_restart(nh_run *run, int member, int64_t steps)
              lane++, member++)                                                                     \
             if (!(g->retired >> lane & 1))
 
-void nh_health_begin(nh_run *run, const nh_clock *clock)
+/* Checks members that were not seen before. */
+static void begin(nh_run *run, const nh_clock *clock)
 {
     nh_health *h = run->health;
     const bool moved = h->position != run->steps;
     h->clock = *clock;
     h->position = run->steps;
     h->begun = true;
-    h->abreast.group = NULL;
+    h->group = NULL;
     if (run->unwatched)
         return;
     EACH_MEMBER(run, i)
     {
+        h->next[i] = 0; /* the run may have gone back */
         if (h->track[i].seen && moved)
-            nh_health_forget(h, i);
+            forget(h, i, false);
         if (!h->track[i].seen)
             meet(run, i);
     }
 }
 
-int64_t nh_health_next(const nh_run *run)
+static int64_t next(nh_run *run, const nh_clock *clock)
 {
-    const nh_health *h = run->health;
-    const bool often = looks_often(h);
-    int64_t next = INT64_MAX, first = -1, seldom = 0;
+    nh_health *h = run->health;
+    int64_t first = INT64_MAX;
+    (void)clock;
     if (run->unwatched)
-        return next;
+        return first;
     EACH_MEMBER(run, i)
     {
-        const nh_track *track = h->track + i;
-        if (track->first != first) { /* most members begin together */
-            first = track->first;
-            seldom = first + seldom_after(h, run->steps - first);
-        }
-        next = seldom < next ? seldom : next;
-        next = often && track->due < next ? track->due : next;
-        next = h->kinks && track->kinks.due < next ? track->kinks.due : next;
+        if (h->next[i] <= run->steps)
+            h->next[i] = next_after(h, i, run->steps);
+        first = h->next[i] < first ? h->next[i] : first;
     }
-    if (is_for_trying(h, run->steps + 1 - h->track[0].first))
-        return run->steps + 1;
-    return next > run->steps ? next : run->steps + 1;
+    return first;
 }
 
-nh_status nh_health_look(nh_run *run, const nh_clock *clock, nh_report *report)
+static nh_status act(nh_run *run, const nh_stop *stop, nh_report *report)
 {
     nh_health *h = run->health;
     nh_status status = NH_OK;
-    h->clock = *clock;
-    h->abreast.group = NULL; /* the states have changed */
-    for (int i = 0; status == NH_OK && i < h->members; i++)
-        if (!is_retired(run, i) && is_due(h, h->track + i, run->steps))
+    if (run->steps != stop->due)
+        return NH_OK;
+    h->clock = *stop->clock;
+    h->group = NULL; /* the states have changed */
+    EACH_MEMBER(run, i)
+    {
+        if (status == NH_OK && h->next[i] <= run->steps)
             status = look_at(run, i, report);
+    }
     return status;
+}
+
+static void end(nh_run *run)
+{
+    run->health->position = run->steps;
 }
 
 void nh_health_end(nh_run *run)
 {
     nh_health *h = run->health;
     h->clock = nh_run_clock(run);
-    h->abreast.group = NULL;
-    for (int i = 0; i < h->members; i++) {
-        nh_track *track = h->track + i;
-        if (!track->seen || is_retired(run, i))
+    h->group = NULL;
+    EACH_MEMBER(run, i)
+    {
+        if (!h->track[i].seen)
             continue;
-        nh_health_take(run, i);
-        if (track->stretch.open)
-            nh_health_close(run, i);
-        if (run->steps > track->first)
-            look_at_energy(run, i, NULL); /* if it could not continue, it has stopped already */
-        conclude_energy(run, i);
-        if (h->kinks)
-            nh_kinks_conclude(run, i);
+        nh_visit v = visit(run, i);
+        for (int c = CHECKS - 1; c >= 0; c--)
+            if (all_checks[c]->conclude)
+                all_checks[c]->conclude(&v);
     }
 }
 
@@ -599,66 +346,109 @@ void nh_health_conclude(nh_run *run)
             nh_remarks_add(&run->remarks, nh_concern_kind(c), "%s", h->doubt[c].text);
 }
 
-/* ---- in the loop ---- */
-
-static nh_status allocate(nh_run *run, nh_report *report)
-{
-    return nh_health_create(&run->health, run, report);
-}
-
-static void free_all(nh_run *run)
-{
-    nh_health_free(run->health);
-}
-
-static void start(nh_run *run, int member)
+void nh_health_name_constraints(nh_run *run, const nh_clock *clock, int member, char *names,
+                                size_t size)
 {
     nh_health *h = run->health;
-    nh_health_start(run, member);
-    if (h->begun) { /* forget what was said about the motion before */
-        nh_remarks_free(&run->remarks);
-        memset(h->doubt, 0, sizeof h->doubt);
-        h->begun = false;
-    }
+    h->clock = *clock;
+    const nh_visit v = visit(run, member);
+    *names = '\0';
+    if (h->condition.ranks &&
+        nh_condition_look(&h->condition, v.time, h->now, v.track->scale, &h->other) &&
+        h->other.directed)
+        nh_condition_name(&h->condition, v.time, h->now, v.track->scale, true, names, size);
 }
 
-static int64_t next(nh_run *run, const nh_clock *clock)
-{
-    (void)clock;
-    return nh_health_next(run);
-}
+/* ---- checkpoints ---- */
 
-static nh_status act(nh_run *run, const nh_stop *stop, nh_report *report)
+static size_t numbers_of_track(const nh_health *h)
 {
-    return run->steps == stop->due ? nh_health_look(run, stop->clock, report) : NH_OK;
-}
-
-static void end(nh_run *run)
-{
-    run->health->position = run->steps;
+    const size_t n = (size_t)h->n, m = (size_t)h->m, k = (size_t)h->kinks, u = (size_t)h->inputs;
+    size_t numbers = 0;
+#define INTEGER(name, largest, kept) numbers++;
+#define REAL(name, first, kept) numbers++;
+#define ARRAY(name, count) numbers += count;
+#include "run/health.def"
+    return numbers;
 }
 
 static size_t bytes_of(const nh_run *run)
 {
-    return nh_health_bytes(run->health);
+    const nh_health *h = run->health;
+    return 8 + NH_CONCERNS * (16 + (size_t)NH_REMARK_LENGTH) +
+           (size_t)h->members * 8 * numbers_of_track(h);
+}
+
+static void pack_track(nh_pack *p, const nh_health *h, const nh_track *t)
+{
+    const size_t n = (size_t)h->n, m = (size_t)h->m, k = (size_t)h->kinks, u = (size_t)h->inputs;
+#define INTEGER(name, largest, kept) nh_pack_integer(p, t->name);
+#define REAL(name, first, kept) nh_pack_real(p, t->name);
+#define ARRAY(name, count)                                                                         \
+    for (size_t i = 0; i < (count); i++)                                                           \
+        nh_pack_real(p, t->name[i]);
+#include "run/health.def"
+}
+
+/* Whether its numbers can belong to a run after this number of steps. */
+static bool unpack_track(nh_pack *p, const nh_health *h, nh_track *t, int64_t steps)
+{
+    const size_t n = (size_t)h->n, m = (size_t)h->m, k = (size_t)h->kinks, u = (size_t)h->inputs;
+    bool sound = true;
+#define INTEGER(name, largest, kept)                                                               \
+    t->name = nh_unpack_integer(p);                                                                \
+    sound = sound && t->name >= 0 && t->name <= (int64_t)(largest);
+#define REAL(name, first, kept) t->name = nh_unpack_real(p);
+#define ARRAY(name, count)                                                                         \
+    for (size_t i = 0; i < (count); i++)                                                           \
+        t->name[i] = nh_unpack_real(p);
+#include "run/health.def"
+    return sound && t->first <= t->step && t->kink_begun <= t->kink_step &&
+           (!t->open || steps - t->from <= NH_STRETCH_MAX + NH_CHECKS_APART);
 }
 
 static void pack(nh_pack *p, const nh_run *run)
 {
-    nh_health_pack(p, run->health);
+    const nh_health *h = run->health;
+    nh_pack_integer(p, h->position);
+    for (int c = 0; c < NH_CONCERNS; c++) {
+        nh_pack_integer(p, h->doubt[c].members);
+        nh_pack_integer(p, h->doubt[c].first);
+        nh_pack_bytes(p, h->doubt[c].text, sizeof h->doubt[c].text);
+    }
+    for (int i = 0; i < h->members; i++)
+        pack_track(p, h, h->track + i);
 }
 
 static bool unpack(nh_pack *p, nh_run *run)
 {
-    run->health->begun = true;
-    return nh_health_unpack(p, run->health, run->steps);
+    nh_health *h = run->health;
+    bool sound = true;
+    h->begun = true;
+    h->position = nh_unpack_integer(p);
+    for (int c = 0; c < NH_CONCERNS; c++) {
+        nh_doubt *d = h->doubt + c;
+        d->members = nh_unpack_integer(p);
+        d->first = nh_unpack_integer(p);
+        nh_unpack_bytes(p, d->text, sizeof d->text);
+        d->text[sizeof d->text - 1] = '\0';
+        sound = sound && d->members >= 0 && d->members <= h->members && d->first >= 0 &&
+                d->first < h->members;
+    }
+    for (int i = 0; i < h->members; i++) {
+        sound = unpack_track(p, h, h->track + i, run->steps) && sound;
+        h->next[i] = 0;
+    }
+    for (int i = 0; !sound && i < h->members; i++)
+        forget(h, i, false); /* then nothing is known, which does not affect the motion */
+    return sound && !p->failed;
 }
 
 const nh_attachment nh_attachment_health = {.allocate = allocate,
                                             .free = free_all,
                                             .start = start,
-                                            .restart = nh_health_restart,
-                                            .begin = nh_health_begin,
+                                            .restart = restart,
+                                            .begin = begin,
                                             .next = next,
                                             .act = act,
                                             .end = end,

@@ -24,9 +24,10 @@
 #define HALF_WAY 0.4
 enum { ENOUGH = 8, APART = 16 };
 
-static bool evaluate(nh_health *h, double t, const double *q, const double *v, double *value)
+static bool evaluate(nh_health *h, double t, const double *state, double *value)
 {
     const engine *e = &h->engine;
+    const double *q = state, *v = state + h->n;
     return e->call[NH_FN_KINKS](e->self, NH_FN_KINKS, t, q, v, NULL, value, h->u) == 0;
 }
 
@@ -46,108 +47,101 @@ static int changed(const nh_health *h, const double *before, const double *now)
     return -1;
 }
 
-static void remember(nh_run *run, nh_crossed_kinks *k)
+static void remember(nh_visit *v)
 {
-    const nh_health *h = run->health;
-    const size_t n = (size_t)h->n;
-    memcpy(k->q, h->now, n * sizeof(double));
-    memcpy(k->v, h->now + n, n * sizeof(double));
-    memcpy(k->u, h->u, (size_t)h->inputs * sizeof(double));
-    memcpy(k->value, h->side, (size_t)h->kinks * sizeof(double));
-    k->step = run->steps;
+    const nh_health *h = v->health;
+    nh_track *track = v->track;
+    memcpy(track->kink_last, h->now, 2 * (size_t)h->n * sizeof(double));
+    memcpy(track->kink_inputs, h->u, (size_t)h->inputs * sizeof(double));
+    memcpy(track->kink_value, h->side, (size_t)h->kinks * sizeof(double));
+    track->kink_step = v->steps;
 }
 
-void nh_kinks_meet(nh_run *run, int member)
+void nh_kinks_begin(nh_visit *v)
 {
-    nh_health *h = run->health;
-    nh_crossed_kinks *k = &h->track[member].kinks;
-    if (k->until > 0)
+    nh_health *h = v->health;
+    nh_track *track = v->track;
+    if (track->kink_until > 0)
         return;
-    if (k->crossings == 0)
-        k->begun = run->steps;
-    nh_health_take(run, member);
-    k->due = run->steps + 1;
-    k->lost = false;
-    if (evaluate(h, nh_health_time(run, run->steps), h->now, h->now + h->n, h->side))
-        remember(run, k);
+    if (track->crossings == 0)
+        track->kink_begun = v->steps;
+    track->kink_due = v->steps + 1;
+    track->kink_lost = false;
+    if (evaluate(h, v->time, h->now, h->side))
+        remember(v);
     else
-        k->due = INT64_MAX; /* the user's function fails, and so will the run */
+        track->kink_due = INT64_MAX; /* the user's function fails, and so will the run */
+}
+
+static int64_t after(const nh_health *h, const nh_track *track, int64_t step)
+{
+    return !h->kinks ? INT64_MAX : track->kink_due > step ? track->kink_due : step + 1;
 }
 
 /* When to check next: before any condition, at its current rate, can have come half the way to
  * zero. */
-static void plan(const nh_run *run, nh_crossed_kinks *k)
+static void plan(nh_visit *v)
 {
-    const nh_health *h = run->health;
-    const double since = (double)(run->steps - k->step);
+    const nh_health *h = v->health;
+    const double since = (double)(v->steps - v->track->kink_step);
     double steps = fmin(2 * since, APART);
     for (int i = 0; i < h->kinks; i++) {
-        const double rate = fabs(h->side[i] - k->value[i]) / since;
+        const double rate = fabs(h->side[i] - v->track->kink_value[i]) / since;
         steps = rate > 0 ? fmin(steps, HALF_WAY * fabs(h->side[i]) / rate) : steps;
     }
-    k->due = run->steps + (steps >= 2 ? (int64_t)steps : 1);
+    v->track->kink_due = v->steps + (steps >= 2 ? (int64_t)steps : 1);
 }
 
-/* Advances the state of the last check by a fraction of the time since then, into health->block. */
-static bool go(nh_run *run, int member, double part)
-{
-    const nh_crossed_kinks *k = &run->health->track[member].kinks;
-    const double span = (double)(run->steps - k->step) * run->health->clock.step;
-    return nh_health_beside(run, member, k->q, k->v, nh_health_time(run, k->step), part * span, 1);
-}
+/* ---- the error of steps across a kink ---- */
 
 /* Repeats the steps since the last check in two parts, the second from just after their first
  * kink. */
-static double divided(nh_run *run, int member)
+static double divided(nh_visit *v)
 {
-    nh_health *h = run->health;
-    const nh_crossed_kinks *k = &h->track[member].kinks;
-    const double t0 = nh_health_time(run, k->step), t1 = nh_health_time(run, run->steps);
-    double before = 0, behind = 1, *other = h->side + h->kinks, *state = h->work + 2 * h->n;
+    nh_health *h = v->health;
+    const nh_track *track = v->track;
+    const double t = nh_health_time(v->run, track->kink_step), length = v->time - t;
+    const double span = (double)(v->steps - track->kink_step) * h->clock.step;
+    double before = 0, behind = 1, *other = h->side + h->kinks;
     while (behind - before > 1e-9) {
         const double middle = (before + behind) / 2;
-        if (!go(run, member, middle) ||
-            !evaluate(h, t0 + middle * (t1 - t0), h->block, h->block + h->n, other))
+        if (!nh_repeat_beside(v, track->kink_last, t, middle * span, 1) ||
+            !evaluate(h, t + middle * length, h->block, other))
             return -1;
-        *(changed(h, k->value, other) < 0 ? &before : &behind) = middle;
+        *(changed(h, track->kink_value, other) < 0 ? &before : &behind) = middle;
     }
     if (behind == 1)
         return 0; /* at the end of a step */
-    if (!go(run, member, behind))
+    if (!nh_repeat_beside(v, track->kink_last, t, behind * span, 1))
         return -1;
-    memcpy(state, h->block, 2 * (size_t)h->n * sizeof *state);
-    if (!nh_health_beside(run, member, state, state + h->n, t0 + behind * (t1 - t0),
-                          (1 - behind) * (t1 - t0), 1))
+    memcpy(h->reached, h->block, 2 * (size_t)h->n * sizeof *h->reached);
+    if (!nh_repeat_beside(v, h->reached, t + behind * length, (1 - behind) * length, 1))
         return -1;
-    return nh_health_differ(run, member, t1, t1 - t0, h->now, h->now + h->n);
+    return nh_repeat_differ(v, v->time, length, h->now);
 }
 
 /* The usual error of this number of steps from a state, if they cross no kink. */
-static void learn_usual(nh_run *run, int member, int64_t from, const double *q, const double *v,
-                        int64_t steps)
+static void learn_usual(nh_visit *v, int64_t from, const double *state, int64_t steps)
 {
-    nh_health *h = run->health;
-    nh_crossed_kinks *k = &h->track[member].kinks;
-    const double error = nh_health_try(run, member, from, q, v, steps), *q1 = h->work + 2 * h->n;
+    nh_health *h = v->health;
+    const double error = nh_repeat_try(v, from, state, steps);
     double *before = h->side, *after = h->side + h->kinks;
-    if (error >= 0 && evaluate(h, nh_health_time(run, from), q, v, before) &&
-        evaluate(h, nh_health_time(run, from + steps), q1, q1 + h->n, after) &&
+    if (error >= 0 && evaluate(h, nh_health_time(v->run, from), state, before) &&
+        evaluate(h, nh_health_time(v->run, from + steps), h->reached, after) &&
         changed(h, before, after) < 0)
-        k->usual = fmax(k->usual, error / (double)steps);
+        v->track->kink_usual = fmax(v->track->kink_usual, error / (double)steps);
 }
 
 /* Repeats them with half the step size; also the steps that follow, or else the first ones. */
-static double halved(nh_run *run, int member)
+static double halved(nh_visit *v)
 {
-    nh_health *h = run->health;
-    const nh_track *track = h->track + member;
-    const nh_crossed_kinks *k = &track->kinks;
-    const int64_t steps = run->steps - k->step;
-    learn_usual(run, member, run->steps, h->now, h->now + h->n, steps);
-    if (!(k->usual > 0))
-        learn_usual(run, member, track->first, track->start, track->start + h->n, 1);
-    return nh_health_again(run, member, k->step, k->q, k->v, steps, 2 * steps, h->now,
-                           h->now + h->n);
+    nh_track *track = v->track;
+    const double *now = v->health->now;
+    const int64_t steps = v->steps - track->kink_step;
+    learn_usual(v, v->steps, now, steps);
+    if (!(track->kink_usual > 0))
+        learn_usual(v, track->first, track->start, 1);
+    return nh_repeat_steps(v, track->kink_step, track->kink_last, steps, 2 * steps, now);
 }
 
 static bool has_own_steps(const nh_run *run)
@@ -156,50 +150,52 @@ static bool has_own_steps(const nh_run *run)
 }
 
 /* The steps since the last check crossed a kink: measures their error. */
-static void measure(nh_run *run, int member, int which)
+static void measure(nh_visit *v, int which)
 {
-    nh_health *h = run->health;
-    nh_crossed_kinks *k = &h->track[member].kinks;
-    if (memcmp(k->u, h->u, (size_t)h->inputs * sizeof(double)) != 0)
+    const nh_health *h = v->health;
+    nh_track *track = v->track;
+    if (memcmp(track->kink_inputs, h->u, (size_t)h->inputs * sizeof(double)) != 0)
         return; /* inputs jumped, which happens only where a step ends */
-    if (k->crossings++ == 0) {
-        k->at = k->step;
-        k->which = which;
+    if (track->crossings++ == 0) {
+        track->kink_at = track->kink_step;
+        track->kink_which = which;
     }
     if (!nh_condition_has_matrices(&h->condition))
         return; /* too large to be meaningful */
-    const double error = has_own_steps(run) ? divided(run, member) : halved(run, member);
-    k->error = fmin(1, k->error + (error < 0 ? 1 : error));
+    const double error = has_own_steps(v->run) ? divided(v) : halved(v);
+    track->kink_error = fmin(1, track->kink_error + (error < 0 ? 1 : error));
 }
 
-void nh_kinks_look(nh_run *run, int member)
+static nh_status look(nh_visit *v, nh_report *report)
 {
-    nh_health *h = run->health;
-    nh_crossed_kinks *k = &h->track[member].kinks;
-    const double t = nh_health_time(run, run->steps);
-    if (run->steps <= k->step || !evaluate(h, t, h->now, h->now + h->n, h->side)) {
-        k->due = run->steps + 1;
-        return;
+    nh_health *h = v->health;
+    nh_track *track = v->track;
+    (void)report;
+    if (v->steps <= track->kink_step || !evaluate(h, v->time, h->now, h->side)) {
+        track->kink_due = v->steps + 1;
+        return NH_OK;
     }
-    if (k->lost) {
-        nh_kinks_meet(run, member);
-        return;
+    if (track->kink_lost) {
+        nh_kinks_begin(v);
+        return NH_OK;
     }
-    const int which = changed(h, k->value, h->side);
-    nh_track *track = h->track + member;
+    const int which = changed(h, track->kink_value, h->side);
     if (nh_condition_has_matrices(&h->condition) &&
-        nh_condition_matrices(&h->condition, t, h->now, h->now + h->n))
+        nh_condition_matrices(&h->condition, v->time, h->now))
         track->speed = fmax(track->speed, nh_condition_length(&h->condition, h->now + h->n));
-    plan(run, k);
+    plan(v);
     if (which >= 0)
-        measure(run, member, which);
-    evaluate(h, t, h->now, h->now + h->n, h->side); /* measuring has overwritten the values */
-    remember(run, k);
-    if (k->crossings >= ENOUGH) {
-        k->until = run->steps;
-        k->due = INT64_MAX;
+        measure(v, which);
+    evaluate(h, v->time, h->now, h->side); /* measuring has overwritten the values */
+    remember(v);
+    if (track->crossings >= ENOUGH) {
+        track->kink_until = v->steps;
+        track->kink_due = INT64_MAX;
     }
+    return NH_OK;
 }
+
+/* ---- the remark ---- */
 
 /* The error at a kink that a method may miss, given its tolerance, and still be roughly as accurate
  * as it says. */
@@ -214,43 +210,45 @@ static double missed(const nh_run *run)
 }
 
 /* Describes what was seen and what to try. */
-static void describe(const nh_run *run, const nh_crossed_kinks *k, double others, char *text,
-                     size_t size)
+static void describe(const nh_visit *v, double others, char *text, size_t size)
 {
-    if (!nh_condition_has_matrices(&run->health->condition))
+    const double step = v->health->clock.step, error = v->track->kink_error;
+    if (!nh_condition_has_matrices(&v->health->condition))
         nh_print(text, size,
                  "no method keeps its order there; try a smaller step (now %g), dop853 with a "
                  "tolerance, or an event with a 'when' statement there",
-                 run->health->clock.step);
-    else if (has_own_steps(run))
+                 step);
+    else if (has_own_steps(v->run))
         nh_print(text, size,
                  "the steps of the method missed it: a step that begins there changes the state by "
                  "%.2g%% of the motion; try an event with a 'when' statement there, or small steps "
                  "of equal size",
-                 100 * k->error);
+                 100 * error);
     else
         nh_print(text, size,
                  "no method keeps its order there: smaller steps change the state by %.2g%% of the "
                  "motion, all other steps so far by %.2g%%; try a smaller step (now %g), dop853 "
                  "with a tolerance, or an event with a 'when' statement there",
-                 100 * k->error, 100 * others, run->health->clock.step);
+                 100 * error, 100 * others, step);
 }
 
-void nh_kinks_conclude(nh_run *run, int member)
+static void conclude(nh_visit *v)
 {
-    const nh_health *h = run->health;
-    const nh_crossed_kinks *k = &h->track[member].kinks;
-    const int64_t until = k->until > 0 ? k->until : run->steps;
-    const double others = k->usual * (double)(until - k->begun);
-    const double most = has_own_steps(run) ? missed(run) : LOST * others + ROUND;
-    const int line = nh_system_kink_line(run->system, (int)k->which);
+    const nh_track *track = v->track;
+    const int64_t until = track->kink_until > 0 ? track->kink_until : v->steps;
+    const double others = track->kink_usual * (double)(until - track->kink_begun);
+    const double most = has_own_steps(v->run) ? missed(v->run) : LOST * others + ROUND;
+    const int line = nh_system_kink_line(v->run->system, (int)track->kink_which);
     char text[NH_REMARK_LENGTH / 2], where[32] = "";
-    if (k->crossings == 0 || (nh_condition_has_matrices(&h->condition) && !(k->error > most)))
+    if (track->crossings == 0 ||
+        (nh_condition_has_matrices(&v->health->condition) && !(track->kink_error > most)))
         return;
     if (line)
         snprintf(where, sizeof where, " (line %d)", line);
-    describe(run, k, others, text, sizeof text);
-    nh_health_say(run, member, NH_CONCERN_KINK,
-                  "near t = %.6g (step %lld) the motion crosses a kink%s, and %s",
-                  nh_health_time(run, k->at), (long long)k->at + 1, where, text);
+    describe(v, others, text, sizeof text);
+    nh_health_say(
+        v, NH_CONCERN_KINK, "near t = %.6g (step %lld) the motion crosses a kink%s, and %s",
+        nh_health_time(v->run, track->kink_at), (long long)track->kink_at + 1, where, text);
 }
+
+const nh_check nh_check_kinks = {after, look, conclude};
