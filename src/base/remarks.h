@@ -24,7 +24,6 @@ __attribute__((format(printf, 3, 4))) bool nh_remarks_add(nh_remarks *list, cons
 /* Adds another case to the remark of a kind, after a comma, unless it names it already or is full.
  */
 void nh_remarks_extend(nh_remarks *list, const char *kind, const char *text);
-bool nh_remarks_have(const nh_remarks *list, const char *kind);
 const char *nh_remarks_of(const nh_remarks *list, const char *kind); /* NULL: there is none */
 const char *nh_remarks_text(const nh_remarks *list, int index);      /* NULL past the end */
 void nh_remarks_free(nh_remarks *list);

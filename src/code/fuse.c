@@ -27,11 +27,6 @@ nh_fuser *nh_fuse_begin(void)
     return calloc(1, sizeof(nh_fuser));
 }
 
-size_t nh_fuse_length(const nh_fuser *j)
-{
-    return j->nodes;
-}
-
 /* ---- nodes ---- */
 
 static nh_fused append(nh_fuser *j, node x)

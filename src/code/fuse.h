@@ -26,9 +26,6 @@ typedef struct nh_fuse_arguments {
 } nh_fuse_arguments;
 void nh_fuse_tape(nh_fuser *fuser, const nh_tape *tape, nh_fuse_arguments arguments, nh_fused *out);
 
-/* The present length, including values that may turn out to be unused. */
-size_t nh_fuse_length(const nh_fuser *fuser);
-
 /* The tape that returns these values, to be freed by the caller; NULL if out of memory. Frees the
  * fuser. Without outputs it only does that, and returns NULL. */
 nh_tape *nh_fuse_end(nh_fuser *fuser, const nh_fused *outputs, size_t count);

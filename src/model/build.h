@@ -49,7 +49,6 @@ nh_status nh_build_memory(nh_builder *b); /* reports that memory ran out */
 /* Called once, or once for each index of the statement's loop; not at all if its condition is
  * false. */
 typedef void nh_repeated(nh_builder *b, const nh_statement *s, int64_t index);
-void nh_repeat(nh_builder *b, const nh_statement *s, nh_repeated *build);
 /* The number of these calls; fails only if the bounds are wrong. */
 int64_t nh_repetitions(nh_builder *b, const nh_statement *s);
 

@@ -279,7 +279,7 @@ void nh_graph_set_inputs(nh_graph *g, const double *value, uint32_t count)
     g->inputs = count;
 }
 
-double nh_graph_input(const nh_graph *g, uint32_t index, double t)
+static double input_at(const nh_graph *g, uint32_t index, double t)
 {
     const double given = index < g->inputs ? g->input[index] : 0;
     return given + 0.3 * (1 + fabs(given)) * sin(t * (1 + 0.37 * index));
@@ -293,7 +293,7 @@ void nh_graph_set_parameters(nh_graph *g, const double *value)
 double nh_graph_given(const nh_graph *g, const nh_node *input, double t)
 {
     if (input->which == NH_U)
-        return nh_graph_input(g, input->index, t);
+        return input_at(g, input->index, t);
     return input->which == NH_P && g->parameter ? g->parameter[input->index] : NAN;
 }
 

@@ -150,7 +150,6 @@ nh_expr nh_substitute(nh_graph *g, nh_expr f, nh_input kind, const nh_expr *valu
 /* The default values of NH_U at time 0. When the functions below evaluate expressions at other
  * times, they vary these values, so that what is found to hold for them holds for any input. */
 void nh_graph_set_inputs(nh_graph *g, const double *value, uint32_t count);
-double nh_graph_input(const nh_graph *g, uint32_t index, double t);
 
 /* The values of NH_P; the array must outlive the graph. */
 void nh_graph_set_parameters(nh_graph *g, const double *value);

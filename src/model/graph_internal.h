@@ -59,7 +59,6 @@ void nh_keep_whole(nh_graph *g, nh_expr e);
 bool nh_operands_push(nh_graph *g, operand_list *list, nh_expr e, double number);
 
 /* Canonical nodes from unordered operands. The lists are reordered and consumed, but not freed. */
-nh_expr nh_sum_of(nh_graph *g, double constant, operand_list *terms);
 nh_expr nh_product_of(nh_graph *g, double factor, operand_list *factors);
 
 /* Partial derivatives of a node: of a product by an operand, of a function of one argument, and of

@@ -326,7 +326,7 @@ int64_t nh_repetitions(nh_builder *b, const nh_statement *s)
     return b->x.status ? 0 : count;
 }
 
-void nh_repeat(nh_builder *b, const nh_statement *s, nh_repeated *build)
+static void repeat(nh_builder *b, const nh_statement *s, nh_repeated *build)
 {
     int64_t first;
     nh_frame outer = nh_frame_open(&b->x, s->slots);
@@ -413,10 +413,10 @@ static void build_statements(nh_builder *b)
     };
     for (const nh_statement *s = b->model->statement; s && !b->x.status; s = s->next)
         if (builders[s->kind] && !(s->kind == STATEMENT_FRAME && b->frames_left_out))
-            nh_repeat(b, s, builders[s->kind]);
+            repeat(b, s, builders[s->kind]);
     for (const nh_statement *s = b->model->statement; s && !b->x.status; s = s->next)
         if (s->kind == STATEMENT_WHEN)
-            nh_repeat(b, s, nh_build_when);
+            repeat(b, s, nh_build_when);
 }
 
 /* ---- the whole ---- */

@@ -178,7 +178,7 @@ static bool apply_pythagoras(nh_graph *g, operand_list *terms, double *constant)
     return changed;
 }
 
-nh_expr nh_sum_of(nh_graph *g, double constant, operand_list *terms)
+static nh_expr sum_of(nh_graph *g, double constant, operand_list *terms)
 {
     merge(g, terms);
     apply_pythagoras(g, terms, &constant);
@@ -211,7 +211,7 @@ nh_expr nh_sum(nh_graph *g, const nh_expr *terms, size_t count)
     double constant = 0;
     for (size_t i = 0; i < count; i++)
         collect_term(g, &list, &constant, terms[i], 1);
-    nh_expr e = g->failed ? NH_ZERO : nh_sum_of(g, constant, &list);
+    nh_expr e = g->failed ? NH_ZERO : sum_of(g, constant, &list);
     free(list.item);
     return e;
 }
@@ -228,7 +228,7 @@ nh_expr nh_scale(nh_graph *g, double c, nh_expr a)
     operand_list list = {0};
     double constant = 0;
     collect_term(g, &list, &constant, a, c);
-    nh_expr e = g->failed ? NH_ZERO : nh_sum_of(g, constant, &list);
+    nh_expr e = g->failed ? NH_ZERO : sum_of(g, constant, &list);
     free(list.item);
     return e;
 }

@@ -19,7 +19,7 @@ static const char *const colours[COLOURS] = {"#0072B2", "#D55E00", "#009E73", "#
 
 /* ---- texts --------------------------------------------------------------------------------- */
 
-void nh_put_html(nh_file *file, const char *text)
+static void put_html(nh_file *file, const char *text)
 {
     for (; text && *text; text++)
         switch (*text) {
@@ -102,7 +102,7 @@ nh_status nh_page_begin(nh_file **file, const char *path, const char *title,
         nh_file_text(*file, "'");
     }
     nh_file_text(*file, script[0] ? "\">\n<title>" : " 'none'\">\n<title>");
-    nh_put_html(*file, title);
+    put_html(*file, title);
     nh_file_text(*file, "</title>\n<style>\n");
     nh_file_text(*file, nh_page_style.text);
     return NH_OK;
@@ -119,7 +119,7 @@ void nh_page_uplot(nh_file *file)
 void nh_page_title(nh_file *file, const char *title)
 {
     nh_file_text(file, "<h1>");
-    nh_put_html(file, title);
+    put_html(file, title);
     nh_file_text(file, "</h1>\n");
 }
 
@@ -232,7 +232,7 @@ static void put_shaded(nh_file *file, int shade, const char *text)
     snprintf(style, sizeof style, "<td style=\"background:%s;color:%s\">", nh_shades[shade].fill,
              nh_shades[shade].ink);
     nh_file_text(file, style);
-    nh_put_html(file, text);
+    put_html(file, text);
     nh_file_text(file, "</td>");
 }
 
@@ -254,14 +254,14 @@ static void put_groups(nh_file *file, const nh_grid *grid)
             next++;
         snprintf(open, sizeof open, "<td colspan=\"%d\">", next - c);
         nh_file_text(file, open);
-        nh_put_html(file, grid->group[c]);
+        put_html(file, grid->group[c]);
         nh_file_text(file, "</td>");
         c = next;
     }
     nh_file_text(file, "</tr>\n<tr><th></th>");
     for (int c = 0; c < grid->columns; c++) {
         nh_file_text(file, "<td>");
-        nh_put_html(file, grid->column[c]);
+        put_html(file, grid->column[c]);
         nh_file_text(file, "</td>");
     }
     nh_file_text(file, "</tr>\n");
@@ -290,7 +290,7 @@ nh_status nh_page_of_grid(const nh_grid *grid, const char *path, const char *tit
     put_groups(file, grid);
     for (int r = 0; r < grid->rows; r++) {
         nh_file_text(file, "<tr><th>");
-        nh_put_html(file, grid->row[r]);
+        put_html(file, grid->row[r]);
         nh_file_text(file, "</th>");
         for (int c = 0; c < grid->columns; c++)
             put_cell(file, grid->cell + r * grid->columns + c);

@@ -22,7 +22,6 @@ nh_status nh_page_begin(struct nh_file **file, const char *path, const char *tit
 void nh_page_uplot(struct nh_file *file);
 void nh_page_title(struct nh_file *file, const char *title);
 nh_status nh_page_end(struct nh_file *file, const nh_page_part *const *script, nh_report *report);
-void nh_put_html(struct nh_file *file, const char *text);
 void nh_put_string(struct nh_file *file, const char *text); /* of JSON, with its quotes */
 
 bool nh_is_page(const char *path); /* ends in .html */
