@@ -16,14 +16,9 @@ const char *nh_remarks_of(const nh_remarks *list, const char *kind)
     return NULL;
 }
 
-static bool have(const nh_remarks *list, const char *kind)
-{
-    return nh_remarks_of(list, kind) != NULL;
-}
-
 bool nh_remarks_add(nh_remarks *list, const char *kind, const char *format, ...)
 {
-    if (list->count == NH_REMARKS_MAX || have(list, kind))
+    if (list->count == NH_REMARKS_MAX || nh_remarks_of(list, kind))
         return false;
     if (!list->item)
         list->item = calloc(NH_REMARKS_MAX, sizeof *list->item);
