@@ -1,6 +1,6 @@
 /* nonholo check: prints the properties of a model, the methods that apply and the recommended one.
  * */
-#include "advice.h"
+#include "method_words.h"
 #include "command.h"
 #include "json.h"
 #include "message.h"

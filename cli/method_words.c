@@ -1,6 +1,6 @@
 /* Lists the methods that apply to a system and describes in words what methods preserve and
  * require. */
-#include "advice.h"
+#include "method_words.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* nonholo methods: lists the integrators, what they preserve and what they require. */
 #include <nonholo_analysis.h>
 
-#include "advice.h"
+#include "method_words.h"
 #include "command.h"
 #include "json.h"
 #include "message.h"

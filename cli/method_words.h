@@ -1,6 +1,6 @@
 /* Which methods apply to a system, and what methods preserve and require, in words. */
-#ifndef CLI_ADVICE_H
-#define CLI_ADVICE_H
+#ifndef CLI_METHOD_WORDS_H
+#define CLI_METHOD_WORDS_H
 
 #include <nonholo.h>
 
