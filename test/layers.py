@@ -22,6 +22,37 @@ for path in sorted(glob.glob(root + "/cli/*.[ch]") + glob.glob(root + "/examples
             wrong.append("%s: includes %s; the public header is enough" % (os.path.relpath(path, root), name))
 if re.search(r"\b(MPI_|hid_t|H5)", open(root + "/include/nonholo.h").read()):
     wrong.append("include/nonholo.h: types of MPI or HDF5")
+
+
+def functions(text):
+    """The bodies of a C file's functions, by name."""
+    for name, body in re.findall(r"^[a-z][^;={}]*?(\w+)\([^;{}]*\)\n\{\n(.*?)^\}$", text, re.M | re.S):
+        yield name, body
+
+
+callers, described = set(), set()
+for path in sorted(glob.glob(root + "/src/*/*.c")):
+    folder, name = path.split("/")[-2:]
+    text = open(path).read()
+    if folder in order[order.index("method"):] and re.search(r"(kernel|\be)->(start|advance)\(|kernel->\w+->", text):
+        callers.add(folder + "/" + name)
+    described.update(re.findall(r"^const nh_attachment nh_attachment_(\w+) =", text, re.M))
+    for function, body in functions(text):
+        checked += 1
+        given = re.findall(r"\b(?:run|twin|pilot)->(\w+) = ", body)
+        for field in sorted({f for f in given if given.count(f) > 1}):
+            wrong.append("src/%s/%s: %s changes run->%s twice: make it an argument of what happens in between"
+                         % (folder, name, function, field))
+if callers != {"run/leg.c"}:
+    wrong.append("kernels are called by %s; only run/leg.c may" % ", ".join(sorted(callers)))
+listed = re.findall(r"^NH_ATTACHMENT\((\w+)\)", open(root + "/src/run/attach.def").read(), re.M)
+if sorted(listed) != sorted(described):
+    wrong.append("src/run/attach.def lists %s; there are %s" % (listed, sorted(described)))
+loop = open(root + "/src/run/loop.c").read()
+for name in listed:
+    if re.search(r"\bnh_%s|run->%s\b" % (name, name), loop):
+        wrong.append("src/run/loop.c: names the attachment '%s'; the loop knows them only by attach.def" % name)
+checked += 2 + len(listed)
 print("\n".join(wrong))
 print("%d passed, %d failed" % (checked - len(wrong), len(wrong)))
 sys.exit(bool(wrong) or checked == 0)

@@ -17,8 +17,9 @@ typedef struct nh_stop { /* where the loop stops */
 /* An attachment may lead: it takes the legs of single groups itself, since they may end before
  * their last step. */
 typedef struct nh_lead {
-    bool (*take)(nh_run *run, group *g, const nh_leg *leg, nh_failure *f);
+    bool (*take)(nh_run *run, group *g, const nh_leg *leg, nh_step_failure *f);
     void (*started)(nh_run *run, const group *g); /* the method was started at the present state */
+    bool (*ended)(const nh_run *run, const group *g);
     bool (*over)(const nh_run *run, int64_t *steps); /* all members have ended, and when */
     /* what it knows, and the states, before a leg and after one that failed */
     void (*save)(nh_run *run);
@@ -44,6 +45,9 @@ typedef struct nh_attachment {
     nh_status (*settle)(nh_run *run, const nh_clock *clock, nh_report *report);
     void (*begin)(nh_run *run, const nh_clock *clock);
     void (*end)(nh_run *run);
+    /* A step of another length than the others is about to be taken, or (`begins` is false) has
+     * been taken, and is not counted; what comes next does not follow from the states before. */
+    void (*detour)(nh_run *run, bool begins);
 
     /* The last step that may be taken before it acts. If that is the present one, it acts within
      * the next step, which is taken in pieces, at this time. */

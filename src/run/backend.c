@@ -123,7 +123,7 @@ static double steps_left(const nh_trial *t)
 }
 
 /* No kernel comes: the tape serves. */
-static void stay(nh_run *run, const nh_report *why)
+static void remark_no_kernel(nh_run *run, const nh_report *why)
 {
     nh_remarks_add(&run->remarks, "compiler", "the run was not compiled: %s", why->text);
 }
@@ -137,7 +137,7 @@ static void end_compilation(nh_run *run)
     t->compilation = NULL;
     t->open = nh_compile_end(&run->loaded, done, &run->patience, &report) == NH_OK;
     if (!t->open) {
-        stay(run, &report);
+        remark_no_kernel(run, &report);
         return;
     }
     use_compiled(run);
@@ -234,7 +234,7 @@ static void consider(nh_run *run)
     if (t->open && (pays || !t->not_cached)) {
         t->open = nh_compile_begin(&t->compilation, &source, variant_of(run), &report) == NH_OK;
         if (!t->open)
-            stay(run, &report);
+            remark_no_kernel(run, &report);
     }
     nh_text_free(&source);
     /* On a busy machine the compiler has its share of the time as well as the tape. */

@@ -112,7 +112,7 @@ static int careful_lane(const careful *c, nh_kernel_io *io)
 }
 
 bool nh_careful_step(nh_run *run, group *g, const nh_leg *leg, int64_t index, bool starting,
-                     nh_failure *f)
+                     nh_step_failure *f)
 {
     engine *e = &run->careful;
     for (int lane = 0; lane < g->lanes; lane++) {
@@ -123,7 +123,8 @@ bool nh_careful_step(nh_run *run, group *g, const nh_leg *leg, int64_t index, bo
         nh_kernel_io io = nh_kernel_arguments(run, e, run->lane_state, 1, leg, index);
         int status = starting ? nh_kernel_start(run, e, &io) : careful_lane(&c, &io);
         if (status) {
-            *f = (nh_failure){status, index, g->first_member + lane, io.iterations, io.residual};
+            *f = (nh_step_failure){status, index, g->first_member + lane, io.iterations,
+                                   io.residual};
             return false;
         }
         copy_lane(g->block, g->lanes, lane, run->lane_state, 1, 0, run->state_size);

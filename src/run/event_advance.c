@@ -25,12 +25,12 @@ typedef struct walk { /* a member between two steps of the run */
     double *kept;
     int64_t index; /* steps of the run completed so far */
     bool changed;  /* an event has changed its velocities since the last whole step */
-    nh_failure *f;
+    nh_step_failure *f;
 } walk;
 
 static bool fails(walk *k, int status, int event, double t)
 {
-    *k->f = (nh_failure){status, k->index, k->member, event, t};
+    *k->f = (nh_step_failure){status, k->index, k->member, event, t};
     return false;
 }
 
@@ -71,14 +71,14 @@ static bool tell(walk *k, const nh_root *root, const double *node, const double 
     nh_crossings *w = k->w;
     const nh_system *system = k->run->system;
     const double number = k->kept[KEPT_NUMBER]++;
-    double *of = nh_crossings_of(k->kept, root->event), *told = w->told + 2 * k->member;
+    double *of = nh_crossings_of(k->kept, root->event), *reported = w->reported + 2 * k->member;
     of[OF_COUNT]++;
     of[OF_LAST] = node[NODE_T];
-    if (number < told[0] || !w->hook)
-        return number == told[1];
-    told[0] = number + 1;
+    if (number < reported[0] || !w->hook)
+        return number == reported[1];
+    reported[0] = number + 1;
     const int nq = system->coordinates;
-    double *q = w->shown, *v = q + w->n, *v_after = v + w->n;
+    double *q = w->outside, *v = q + w->n, *v_after = v + w->n;
     memcpy(q, node + NODE_Q, (size_t)nq * sizeof *q);
     for (int a = 0; a < w->angles; a++)
         q[w->shape->angle[a]] = nh_whole_angle(q[w->shape->angle[a]], node[NODE_Q + 3 * w->n + a]);
@@ -94,8 +94,8 @@ static bool tell(walk *k, const nh_root *root, const double *node, const double 
                             .v_after = v_after,
                             .wrapped_q = node + NODE_Q};
     if (w->hook(w->user, &event) != 0)
-        told[1] = number;
-    return number == told[1];
+        reported[1] = number;
+    return number == reported[1];
 }
 
 /* Sets the velocities at a node to the values that `when` gives, projected onto the constraints. */
@@ -581,7 +581,7 @@ static bool advance_own(walk *k, int64_t to)
 
 /* ---- a group ---- */
 
-bool nh_crossings_walk(nh_run *run, group *g, const nh_leg *leg, nh_failure *f)
+bool nh_crossings_walk(nh_run *run, group *g, const nh_leg *leg, nh_step_failure *f)
 {
     nh_crossings *w = run->crossings;
     walk k = {.run = run,

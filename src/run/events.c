@@ -87,7 +87,7 @@ static bool make_arrays(nh_crossings *w, const nh_run *run)
     double **array[] = {&w->kept,          &w->kept_before, &w->rows,     &w->wrapped,
                         &w->node,          &w->block,       &w->at,       &w->fresh,
                         &w->slope,         &w->q,           &w->value[0], &w->value[1],
-                        &w->value[2],      &w->shown,       &w->told,     &w->changed,
+                        &w->value[2],      &w->outside,     &w->reported, &w->changed,
                         &w->blocks_before, &w->of_model,    &w->moved,    &w->within};
     const size_t size[] = {members * w->kept_size,
                            members * w->kept_size,
@@ -266,7 +266,7 @@ static void free_all(nh_run *run)
         return;
     double *array[] = {w->kept,          w->kept_before, w->rows,     w->wrapped,
                        w->node,          w->block,       w->at,       w->fresh,
-                       w->slope,         w->q,           w->shown,    w->told,
+                       w->slope,         w->q,           w->outside,  w->reported,
                        w->value[0],      w->value[1],    w->value[2], w->changed,
                        w->blocks_before, w->of_model,    w->moved,    w->within};
     for (size_t i = 0; i < sizeof array / sizeof *array; i++)
@@ -290,8 +290,8 @@ static void start(nh_run *run, int member)
         return;
     memset(nh_crossings_kept(w, member), 0, w->kept_size * sizeof *w->kept);
     nh_crossings_kept(w, member)[KEPT_SEEN] = -INFINITY;
-    w->told[2 * member] = 0;
-    w->told[2 * member + 1] = -1;
+    w->reported[2 * member] = 0;
+    w->reported[2 * member + 1] = -1;
 }
 
 static void note_start(nh_run *run, const group *g)
@@ -394,8 +394,8 @@ static void take_up(nh_run *run)
 {
     nh_crossings *w = run->crossings;
     for (int m = 0; m < run->members; m++) {
-        w->told[2 * m] = nh_crossings_kept(w, m)[KEPT_NUMBER];
-        w->told[2 * m + 1] = -1;
+        w->reported[2 * m] = nh_crossings_kept(w, m)[KEPT_NUMBER];
+        w->reported[2 * m + 1] = -1;
     }
 }
 
@@ -432,9 +432,14 @@ static int64_t quiet(const nh_run *run)
     return run->crossings ? 0 : INT64_MAX;
 }
 
+static bool has_ended(const nh_run *run, const group *g)
+{
+    return nh_crossings_ended(run, g->first_member, NULL);
+}
+
 static const nh_lead *lead(const nh_run *run)
 {
-    static const nh_lead walks = {nh_crossings_walk, note_start, is_over, save, restore};
+    static const nh_lead walks = {nh_crossings_walk, note_start, has_ended, is_over, save, restore};
     return run->crossings ? &walks : NULL;
 }
 

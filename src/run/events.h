@@ -76,10 +76,10 @@ struct nh_crossings {
     double *slope;                 /* v' and multipliers */
     double *changed;               /* what CHANGES returns */
     double *q;                     /* with full revolutions */
-    double *shown;                 /* q, v, v after: the event as users see it */
+    double *outside;               /* q, v, v after: the event as users see it */
     nh_root *root;                 /* in the current interval */
     int roots, root_room;
-    double *told;          /* [members][2]: how many events were reported, and which is to end it */
+    double *reported;      /* [members][2]: how many events were reported, and which is to end it */
     double *blocks_before; /* states of all members before the current chunk */
     bool no_memory;
     bool stopped; /* a function asked to stop */
@@ -114,7 +114,7 @@ void nh_crossings_take(const nh_run *run, double *out);
 void nh_crossings_put(nh_run *run, const double *from);
 
 /* Takes a leg of a group, with its events. */
-bool nh_crossings_walk(nh_run *run, group *g, const nh_leg *leg, nh_failure *f);
+bool nh_crossings_walk(nh_run *run, group *g, const nh_leg *leg, nh_step_failure *f);
 
 /* The events that a run looks for and ends at, as a text to be freed; NULL without memory. */
 char *nh_crossings_ends(const nh_run *run);

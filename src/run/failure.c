@@ -62,7 +62,7 @@ static int missing_function(const nh_run *run)
 }
 
 /* An event that could not act; `residual` holds its time. */
-static nh_status describe_event(const nh_run *run, const nh_failure *f, const char *who,
+static nh_status describe_event(const nh_run *run, const nh_step_failure *f, const char *who,
                                 nh_report *report)
 {
     const bool many = f->kernel_status == NH_FAILED_ACCUMULATION;
@@ -90,7 +90,7 @@ typedef struct place {
     double t;
 } place;
 
-static place place_of(const nh_run *run, const nh_clock *clock, const nh_failure *f)
+static place place_of(const nh_run *run, const nh_clock *clock, const nh_step_failure *f)
 {
     place at = {.step = (long long)f->index + 1, .t = nh_clock_at(clock, f->index)};
     if (run->members > 1 || run->numbering > 0)
@@ -98,7 +98,7 @@ static place place_of(const nh_run *run, const nh_clock *clock, const nh_failure
     return at;
 }
 
-static nh_status status_of(const nh_run *run, const nh_clock *clock, const nh_failure *f)
+static nh_status status_of(const nh_run *run, const nh_clock *clock, const nh_step_failure *f)
 {
     if (is_stop(f->kernel_status))
         return NH_CALLBACK_STOPPED;
@@ -108,7 +108,7 @@ static nh_status status_of(const nh_run *run, const nh_clock *clock, const nh_fa
 }
 
 /* A step for whose equations no solution was found. */
-static void describe_unsolved(const nh_clock *clock, const nh_failure *f, const place *at,
+static void describe_unsolved(const nh_clock *clock, const nh_step_failure *f, const place *at,
                               nh_report *report)
 {
     if (f->kernel_status == NH_KERNEL_STUCK) {
@@ -136,7 +136,7 @@ static void describe_unsolved(const nh_clock *clock, const nh_failure *f, const 
 }
 
 /* A state from which the motion cannot be continued. */
-static void describe_singular(nh_run *run, const nh_clock *clock, const nh_failure *f,
+static void describe_singular(nh_run *run, const nh_clock *clock, const nh_step_failure *f,
                               const place *at, nh_status status, nh_report *report)
 {
     const bool at_start = status != NH_NOT_FINITE && at->step == 1;
@@ -158,7 +158,7 @@ static void describe_singular(nh_run *run, const nh_clock *clock, const nh_failu
             advice);
 }
 
-nh_status nh_describe_failure(nh_run *run, const nh_clock *clock, const nh_failure *f,
+nh_status nh_describe_failure(nh_run *run, const nh_clock *clock, const nh_step_failure *f,
                               nh_report *report)
 {
     run->failed_member = f->member;

@@ -4,12 +4,12 @@
 
 #include "run/run.h"
 
-typedef struct nh_failure {
+typedef struct nh_step_failure {
     int kernel_status; /* 0: none; or one of the values below */
     int64_t index;     /* steps done before the failing one */
     int member, iterations;
     double residual;
-} nh_failure;
+} nh_step_failure;
 
 enum {
     NH_FAILED_NOT_FINITE = -1,
@@ -18,7 +18,7 @@ enum {
 };
 
 /* The run is at the step that failed. Returns the status to report. */
-nh_status nh_describe_failure(nh_run *run, const nh_clock *clock, const nh_failure *f,
+nh_status nh_describe_failure(nh_run *run, const nh_clock *clock, const nh_step_failure *f,
                               nh_report *report);
 
 #endif

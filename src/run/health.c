@@ -372,6 +372,15 @@ static size_t numbers_of_track(const nh_health *h)
     return numbers;
 }
 
+static void detour(nh_run *run, bool begins)
+{
+    if (begins)
+        return;
+    end(run);
+    for (int i = 0; run->steps == 0 && i < run->members; i++)
+        nh_health_restart(run, i, 0); /* its checks are numbered by whole steps */
+}
+
 static size_t bytes_of(const nh_run *run)
 {
     const nh_health *h = run->health;
@@ -452,6 +461,7 @@ const nh_attachment nh_attachment_health = {.allocate = allocate,
                                             .next = next,
                                             .act = act,
                                             .end = end,
+                                            .detour = detour,
                                             .bytes = bytes_of,
                                             .pack = pack,
                                             .unpack = unpack};

@@ -92,7 +92,7 @@ static void keep_counts(const nh_run *run, group *g)
     memcpy(g->block + at, g->saved + at, 2 * (size_t)g->lanes * sizeof *g->block);
 }
 
-bool nh_leg_start(nh_run *run, group *g, const nh_leg *leg, nh_failure *f)
+bool nh_leg_start(nh_run *run, group *g, const nh_leg *leg, nh_step_failure *f)
 {
     const size_t bytes = run->state_size * (size_t)g->lanes * sizeof(double);
     engine *e = nh_run_fast_engine(run);
@@ -143,7 +143,8 @@ static bool is_finite(const nh_run *run, const group *g, int *member)
 }
 
 /* Advances from step `index` on. A step that the kernel rejects is done by the careful engine. */
-static bool advance_group(nh_run *run, group *g, const nh_leg *leg, int64_t index, nh_failure *f)
+static bool advance_group(nh_run *run, group *g, const nh_leg *leg, int64_t index,
+                          nh_step_failure *f)
 {
     engine *e = nh_run_fast_engine(run);
     while (index < leg->to) {
@@ -154,7 +155,7 @@ static bool advance_group(nh_run *run, group *g, const nh_leg *leg, int64_t inde
             break;
         if ((e == &run->careful && status != NH_KERNEL_NOT_CONVERGED) ||
             status == NH_KERNEL_STOPPED) {
-            *f = (nh_failure){status, index, g->first_member, io.iterations, io.residual};
+            *f = (nh_step_failure){status, index, g->first_member, io.iterations, io.residual};
             return false;
         }
         if (run->parts > 1) { /* it may have failed in mid-step: repeat all of them */
@@ -173,7 +174,7 @@ static bool advance_group(nh_run *run, group *g, const nh_leg *leg, int64_t inde
     return is_finite(run, g, &f->member);
 }
 
-bool nh_leg_take(nh_run *run, group *const *team, int size, const nh_leg *leg, nh_failure *f)
+bool nh_leg_take(nh_run *run, group *const *team, int size, const nh_leg *leg, nh_step_failure *f)
 {
     if (size == 1)
         return advance_group(run, team[0], leg, leg->from, f);
@@ -190,7 +191,7 @@ bool nh_leg_take(nh_run *run, group *const *team, int size, const nh_leg *leg, n
 }
 
 bool nh_leg_follow(nh_run *run, group *g, const nh_leg *leg, int64_t *index, nh_own_steps *own,
-                   nh_failure *f)
+                   nh_step_failure *f)
 {
     engine *e = nh_run_fast_engine(run);
     nh_kernel_io io = nh_kernel_arguments(run, e, g->block, 1, leg, *index);
@@ -202,7 +203,7 @@ bool nh_leg_follow(nh_run *run, group *g, const nh_leg *leg, int64_t *index, nh_
     own->full = status == NH_KERNEL_FULL;
     if (status == NH_KERNEL_OK || own->full)
         return true;
-    *f = (nh_failure){status, io.index, g->first_member, io.iterations, io.residual};
+    *f = (nh_step_failure){status, io.index, g->first_member, io.iterations, io.residual};
     return false;
 }
 

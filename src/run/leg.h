@@ -25,7 +25,7 @@ engine *nh_run_fast_engine(nh_run *run);
 
 /* Starts the method at the states of a group, from which the leg will begin. They are the same
  * after failures. */
-bool nh_leg_start(nh_run *run, group *g, const nh_leg *leg, nh_failure *f);
+bool nh_leg_start(nh_run *run, group *g, const nh_leg *leg, nh_step_failure *f);
 /* Starts it on a single trajectory at time t, where an event has changed it, with the fast engine
  * alone. */
 bool nh_leg_start_again(nh_run *run, group *g, const nh_clock *clock, double t);
@@ -33,7 +33,7 @@ bool nh_leg_start_again(nh_run *run, group *g, const nh_clock *clock, double t);
 /* Advances up to NH_TEAM_MAX groups together, or one; if a step fails for one of them, each
  * continues alone. The states before the leg have been saved. After a failure states are anywhere
  * between the two. */
-bool nh_leg_take(nh_run *run, group *const *team, int size, const nh_leg *leg, nh_failure *f);
+bool nh_leg_take(nh_run *run, group *const *team, int size, const nh_leg *leg, nh_step_failure *f);
 
 typedef struct nh_own_steps { /* the ends of steps that a method chooses */
     double *node;             /* as in nh_kernel_io */
@@ -43,7 +43,7 @@ typedef struct nh_own_steps { /* the ends of steps that a method chooses */
 /* Continues a leg of one trajectory from step *index of the run on, until there is no room for more
  * nodes; without the careful engine. */
 bool nh_leg_follow(nh_run *run, group *g, const nh_leg *leg, int64_t *index, nh_own_steps *own,
-                   nh_failure *f);
+                   nh_step_failure *f);
 
 /* Advances a state that does not belong to the run, a block of one lane, from its start: beside the
  * run, with another step size, and with other options unless NULL. This is done by the careful
@@ -71,7 +71,7 @@ int nh_kernel_step(const engine *e, nh_kernel_io *io, double t, double h, bool a
 
 /* One step (or the start, with `starting`) of every lane by the careful engine. */
 bool nh_careful_step(nh_run *run, group *g, const nh_leg *leg, int64_t index, bool starting,
-                     nh_failure *f);
+                     nh_step_failure *f);
 /* Lets lanes out of use duplicate others again, after a state was set from outside. */
 void nh_group_follow(const nh_run *run, group *g);
 

@@ -10,9 +10,6 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "run/attach.h"
-#include "run/events.h"
-#include "run/health.h"
-#include "run/solution.h"
 
 const nh_attachment *const nh_attachments[NH_ATTACHMENTS] = {
 #define NH_ATTACHMENT(name) &nh_attachment_##name,
@@ -42,12 +39,12 @@ static bool is_over(const loop *l)
     return l->lead && l->lead->over(l->run, NULL);
 }
 
-static bool start_all(const loop *l, const nh_clock *clock, nh_failure *f)
+static bool start_all(const loop *l, const nh_clock *clock, nh_step_failure *f)
 {
     nh_run *run = l->run;
     const nh_leg leg = {.clock = *clock, .from = run->steps, .rows = l->rows};
     for (group *g = run->group; g < run->group + run->groups; g++) {
-        if (g->started || is_deserted(g) || nh_crossings_ended(run, g->first_member, NULL))
+        if (g->started || is_deserted(g) || (l->lead && l->lead->ended(run, g)))
             continue;
         g->started = nh_leg_start(run, g, &leg, f);
         if (l->lead)
@@ -76,7 +73,7 @@ static void restore(const loop *l)
         memcpy(g->block, g->saved, run->state_size * (size_t)g->lanes * sizeof(double));
 }
 
-static bool take(const loop *l, const nh_leg *leg, nh_failure *f)
+static bool take(const loop *l, const nh_leg *leg, nh_step_failure *f)
 {
     nh_run *run = l->run;
     const int most = run->group[0].lanes > 1 && !l->lead ? NH_TEAM_MAX : 1;
@@ -107,7 +104,7 @@ static void count_steps(const loop *l, int64_t to)
 static nh_status locate(const loop *l, int64_t to, nh_report *report)
 {
     nh_run *run = l->run;
-    nh_failure f = {0};
+    nh_step_failure f = {0};
     restore(l);
     while (run->steps < to) {
         const nh_leg step = {l->clock, run->steps, run->steps + 1, l->rows};
@@ -122,7 +119,7 @@ static nh_status locate(const loop *l, int64_t to, nh_report *report)
 
 /* The user's function asked to stop and must not be called again, so no step is repeated. With one
  * group, the state before the step is kept; with several, the state before the leg. */
-static nh_status stop(const loop *l, const nh_failure *f, nh_report *report)
+static nh_status stop(const loop *l, const nh_step_failure *f, nh_report *report)
 {
     nh_run *run = l->run;
     run->stopped = true;
@@ -176,7 +173,7 @@ static nh_status take_pieces(const loop *l, nh_report *report)
     const double end = l->clock.time + (done + 1) * step, close = 1e-9 * step;
     double now = nh_clock_at(&l->clock, run->steps);
     nh_status status = NH_OK;
-    nh_failure f = {0};
+    nh_step_failure f = {0};
     save(l);
     while (status == NH_OK && now < end) {
         const double next = next_time(run), to = next < end - close ? next : end;
@@ -218,7 +215,7 @@ static nh_status go_to_stop(loop *l, nh_report *report)
 {
     nh_run *run = l->run;
     nh_status status = NH_OK;
-    nh_failure f = {0};
+    nh_step_failure f = {0};
     const nh_leg leg = {l->clock, run->steps, next_stop(l), l->rows};
     if (leg.to == leg.from)
         status = take_pieces(l, report);
@@ -273,7 +270,7 @@ nh_status nh_run_check_started(const nh_run *run, int64_t steps, nh_report *repo
 static nh_status settle(const loop *l, nh_report *report)
 {
     nh_status status = NH_OK;
-    nh_failure f = {0};
+    nh_step_failure f = {0};
     NH_EACH_ATTACHED(a, settle)
     {
         if (status == NH_OK)
@@ -359,6 +356,14 @@ nh_status nh_run_advance_rows(nh_run *run, int64_t steps, const nh_trace *rows, 
     return advance(run, steps, rows, report);
 }
 
+static void detour(nh_run *run, bool begins)
+{
+    NH_EACH_ATTACHED(a, detour)
+    {
+        (*a)->detour(run, begins);
+    }
+}
+
 /* The run goes on from the end of the step as if its clock had begun earlier or later. */
 nh_status nh_run_advance_by(nh_run *run, double length, nh_report *report)
 {
@@ -368,18 +373,14 @@ nh_status nh_run_advance_by(nh_run *run, double length, nh_report *report)
     const double done = (double)run->steps, now = run->time + done * run->step;
     const nh_clock clock = {now - done * length, length};
     const nh_trace none = {0};
-    nh_solution_note(run, true);
-    nh_solution_hold(run, true);
+    detour(run, true);
     forget_step(run);
-    nh_status status = nh_loop(run, 1, &clock, &none, report);
+    const nh_status status = nh_loop(run, 1, &clock, &none, report);
     run->time = (status == NH_OK ? now + length : now) - done * run->step;
     forget_step(run);
     if (status == NH_OK)
-        run->health->position = --run->steps;
-    for (int i = 0; run->steps == 0 && i < run->members; i++)
-        nh_run_restart(run, i, 0); /* checks are numbered by whole steps */
-    nh_solution_hold(run, false);
-    nh_solution_note(run, true);
+        run->steps--;
+    detour(run, false);
     return status;
 }
 

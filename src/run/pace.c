@@ -12,7 +12,7 @@
 
 struct nh_pace {
     double eps;
-    bool told;     /* the model defines the pace */
+    bool stated;   /* the model defines the pace */
     engine engine; /* for the pace and for accelerations */
     int n;
     double *moved;             /* [2n] a nearby state */
@@ -66,9 +66,9 @@ nh_status nh_pace_open(nh_pace **out, const nh_system *system, double eps, nh_re
         return nh_fail_memory(report);
     const size_t n = (size_t)system->shape.n, m = (size_t)system->shape.m;
     pace->eps = eps;
-    pace->told = system->mechanics->problem->paced;
+    pace->stated = system->mechanics->problem->paced;
     pace->n = (int)n;
-    const size_t dense = pace->told ? 1 : 14 * n * n;
+    const size_t dense = pace->stated ? 1 : 14 * n * n;
     pace->moved = nh_aligned_doubles(3 * n + m + dense);
     if (!pace->moved) {
         nh_pace_free(pace);
@@ -78,9 +78,9 @@ nh_status nh_pace_open(nh_pace **out, const nh_system *system, double eps, nh_re
     pace->jacobian = pace->acceleration + n + m;
     pace->matrix = pace->jacobian + 2 * n * n;
     pace->space = pace->matrix + 4 * n * n;
-    const nh_fn_set tells = pace->told ? NH_FN_BIT(PACE) : NH_FN_BIT(JACOBIAN);
+    const nh_fn_set of_pace = pace->stated ? NH_FN_BIT(PACE) : NH_FN_BIT(JACOBIAN);
     status = nh_engine_call(&pace->engine, system, nh_variant_here(), 1,
-                            tells | NH_FN_BIT(ACCELERATION), report);
+                            of_pace | NH_FN_BIT(ACCELERATION), report);
     if (status != NH_OK)
         nh_pace_free(pace);
     else
@@ -123,11 +123,11 @@ static double spectral_pace(nh_pace *pace)
 
 double nh_pace_at(nh_pace *pace, double t, const double *q, const double *v, const double *u)
 {
-    const int fn = pace->told ? NH_FN_PACE : NH_FN_JACOBIAN;
+    const int fn = pace->stated ? NH_FN_PACE : NH_FN_JACOBIAN;
     const engine *e = &pace->engine;
     if (e->call[fn](e->self, fn, t, q, v, NULL, pace->jacobian, u) != 0)
         return NAN;
-    return pace->told ? pace->jacobian[0] : spectral_pace(pace);
+    return pace->stated ? pace->jacobian[0] : spectral_pace(pace);
 }
 
 /* The logarithm of the pace, at least `least`. */
@@ -135,7 +135,7 @@ static double log_pace(nh_pace *pace, double least, double t, const double *q, c
                        const double *u)
 {
     const double found = nh_pace_at(pace, t, q, v, u);
-    if (pace->told)
+    if (pace->stated)
         return log(found); /* NaN or infinite if the pace is not positive */
     return log(found * found + least * least) / 2;
 }
@@ -281,18 +281,19 @@ static int own_steps(nh_run *run, const engine *e, nh_kernel_io *node, double *m
 }
 
 /* Computes the state at the end of the step of the run, from the last own step before it. */
-static int show(nh_run *run, const engine *e, nh_kernel_io *io, const double *memory, double t)
+static int end_of_step(nh_run *run, const engine *e, nh_kernel_io *io, const double *memory,
+                       double t)
 {
     const double now = memory[AHEAD] + memory[AHEAD_LOW], rest = io->step - now;
     const double h = run->pace->eps * exp(-memory[U]);
-    nh_kernel_io shown = *io;
+    nh_kernel_io last = *io;
     memcpy(io->q, memory + SCALARS, plain_size(run) * sizeof *io->q);
     int status = NH_KERNEL_OK;
     if (rest > 0)
-        status = nh_kernel_step(e, &shown, t + now, rest, rest < h / 2);
+        status = nh_kernel_step(e, &last, t + now, rest, rest < h / 2);
     wrap_angles(run, io);
-    io->residual = shown.residual;
-    io->iterations = shown.iterations;
+    io->residual = last.residual;
+    io->iterations = last.iterations;
     return status;
 }
 
@@ -307,7 +308,7 @@ static int run_step(nh_run *run, const engine *e, nh_kernel_io *io)
     io->residual = node.residual;
     io->iterations = node.iterations;
     if (!status)
-        status = show(run, e, io, memory, t);
+        status = end_of_step(run, e, io, memory, t);
     if (status)
         memcpy(io->q, before, run->state_size * sizeof *before);
     else

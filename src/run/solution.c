@@ -169,12 +169,6 @@ void nh_solution_restart(nh_run *run)
     nh_solution_note(run, true);
 }
 
-void nh_solution_hold(nh_run *run, bool held)
-{
-    if (run->solution)
-        run->solution->held = held;
-}
-
 /* ---- in the loop ---- */
 
 static void start(nh_run *run, int member)
@@ -195,6 +189,17 @@ static void end(nh_run *run)
     nh_solution_note(run, false);
 }
 
+/* Until it ends, only inputs are noted. */
+static void detour(nh_run *run, bool begins)
+{
+    nh_solution *s = run->solution;
+    if (!s)
+        return;
+    s->held = false;
+    nh_solution_note(run, true);
+    s->held = begins;
+}
+
 /* States are noted in every call. */
 static int64_t quiet(const nh_run *run)
 {
@@ -210,7 +215,7 @@ static void leave(nh_run *run)
 }
 
 const nh_attachment nh_attachment_marks = {
-    .start = start, .settle = settle, .end = end, .quiet = quiet, .free = leave};
+    .start = start, .settle = settle, .detour = detour, .end = end, .quiet = quiet, .free = leave};
 
 /* ---- inputs that a function gave ---- */
 

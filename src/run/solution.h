@@ -12,7 +12,5 @@ void nh_solution_note(nh_run *run, bool lasting);
 void nh_solution_restart(nh_run *run);
 /* A function gave these values to the inputs, `count` of them, at time t. */
 void nh_solution_note_inputs(nh_run *run, double t, const double *value, int count);
-/* While held, only inputs are noted: the steps have a length other than the nominal one. */
-void nh_solution_hold(nh_run *run, bool held);
 
 #endif
