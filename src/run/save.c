@@ -19,7 +19,7 @@
 #include "run/save.h"
 #include "run/solution.h"
 
-static const char magic[] = "nonholo run 4";
+static const char run_magic[] = "nonholo run 4";
 enum { NAME_MAX_BYTES = 4096 };
 
 void nh_bytes_free(void *bytes)
@@ -77,39 +77,6 @@ bool nh_system_digest(const nh_system *system, const nh_choice *choice, char dig
     return done;
 }
 
-void nh_pack_parameters(nh_pack *p, const nh_system *system)
-{
-    int count = nh_system_parameters(system);
-    nh_pack_integer(p, count);
-    for (int i = 0; i < count; i++) {
-        nh_pack_text(p, nh_system_parameter_name(system, i));
-        nh_pack_real(p, nh_system_parameter_value(system, i));
-    }
-}
-
-static void pack_identity(nh_pack *p, const nh_run *run, const char *digest)
-{
-    nh_pack_text(p, magic);
-    nh_pack_real(p, 1.0 / 3); /* reads differently on machines that store numbers differently */
-    nh_pack_text(p, nh_version());
-    nh_pack_text(p, nh_variant_level()); /* bits of two levels must not be mixed */
-    nh_pack_text(p, run->system->name);
-    nh_pack_parameters(p, run->system);
-    nh_pack_text(p, nh_method_name(run->choice.method));
-    nh_pack_bytes(p, run->choice.option, sizeof run->choice.option);
-    nh_pack_real(p, run->step);
-    nh_pack_integer(p, run->compensated);
-    nh_pack_integer(p, run->parts);
-    nh_pack_bytes(p, run->part, sizeof run->part);
-    nh_pack_integer(p, run->members);
-    nh_pack_integer(p, (int64_t)run->state_size);
-    char *ends = nh_crossings_ends(run);
-    nh_pack_text(p, ends ? ends : "");
-    p->failed |= !ends;
-    free(ends);
-    nh_pack_text(p, digest);
-}
-
 static nh_status differs(nh_report *report, const char *what, const char *there, const char *here)
 {
     return nh_fail(report, NH_BAD_ARGUMENT,
@@ -117,97 +84,130 @@ static nh_status differs(nh_report *report, const char *what, const char *there,
                    here);
 }
 
-nh_status nh_expect_text(nh_pack *p, const char *what, const char *here, nh_report *report)
+void nh_same_text(nh_identity *id, const char *what, const char *here)
 {
     char there[NAME_MAX_BYTES];
-    nh_unpack_text(p, there, sizeof there);
-    return p->failed || strcmp(there, here) == 0 ? NH_OK : differs(report, what, there, here);
+    if (id->writes)
+        nh_pack_text(id->pack, here);
+    if (id->writes || id->status != NH_OK)
+        return;
+    nh_unpack_text(id->pack, there, sizeof there);
+    if (!id->pack->failed && strcmp(there, here) != 0)
+        id->status = differs(id->report, what, there, here);
 }
 
-nh_status nh_expect_real(nh_pack *p, const char *what, double here, nh_report *report)
+void nh_same_real(nh_identity *id, const char *what, double here)
 {
-    double there = nh_unpack_real(p);
-    if (p->failed || there == here || (isnan(there) && isnan(here)))
-        return NH_OK;
     char a[32], b[32];
-    return differs(report, what, nh_number_text(there, a), nh_number_text(here, b));
+    if (id->writes)
+        nh_pack_real(id->pack, here);
+    if (id->writes || id->status != NH_OK)
+        return;
+    const double there = nh_unpack_real(id->pack);
+    if (!id->pack->failed && there != here && !(isnan(there) && isnan(here)))
+        id->status = differs(id->report, what, nh_number_text(there, a), nh_number_text(here, b));
 }
 
-nh_status nh_expect_integer(nh_pack *p, const char *what, int64_t here, nh_report *report)
+void nh_same_integer(nh_identity *id, const char *what, int64_t here)
 {
     char a[32], b[32];
-    int64_t there = nh_unpack_integer(p);
+    if (id->writes)
+        nh_pack_integer(id->pack, here);
+    if (id->writes || id->status != NH_OK)
+        return;
+    const int64_t there = nh_unpack_integer(id->pack);
     snprintf(a, sizeof a, "%lld", (long long)there);
     snprintf(b, sizeof b, "%lld", (long long)here);
-    return p->failed || there == here ? NH_OK : differs(report, what, a, b);
+    if (!id->pack->failed && there != here)
+        id->status = differs(id->report, what, a, b);
 }
 
-nh_status nh_expect_parameters(nh_pack *p, const nh_system *system, nh_report *report)
+void nh_same_parameters(nh_identity *id, const char *what, const nh_system *system)
 {
-    int count = nh_system_parameters(system);
-    nh_status status = nh_expect_integer(p, "number of parameters", count, report);
-    for (int i = 0; status == NH_OK && !p->failed && i < count; i++) {
+    const int count = nh_system_parameters(system);
+    nh_same_integer(id, "number of parameters", count);
+    for (int i = 0; i < count && !id->pack->failed; i++) {
         const char *name = nh_system_parameter_name(system, i);
-        status = nh_expect_text(p, "parameter", name, report);
-        if (status == NH_OK)
-            status = nh_expect_real(p, name, nh_system_parameter_value(system, i), report);
+        nh_same_text(id, what, name);
+        nh_same_real(id, name, nh_system_parameter_value(system, i));
     }
-    return status;
 }
 
-static nh_status expect_method(nh_pack *p, const nh_run *run, nh_report *report)
+static void nh_same_options(nh_identity *id, const char *what, const nh_choice *choice)
 {
     int count;
-    const nh_option *option = nh_method_options(run->choice.method, &count);
-    nh_status status = nh_expect_text(p, "method", nh_method_name(run->choice.method), report);
-    for (int i = 0; status == NH_OK && i < NH_OPTIONS_MAX; i++)
-        status = nh_expect_real(p, i < count ? option[i].name : "method's option",
-                                run->choice.option[i], report);
-    if (status == NH_OK)
-        status = nh_expect_real(p, "step", run->step, report);
-    if (status == NH_OK)
-        status = nh_expect_integer(p, "choice of compensated sums", run->compensated, report);
-    if (status == NH_OK)
-        status = nh_expect_integer(p, "number of parts of a composed step", run->parts, report);
-    for (size_t i = 0; status == NH_OK && i < sizeof run->part / sizeof *run->part; i++)
-        status = nh_expect_real(p, "composition", run->part[i], report);
-    return status;
+    const nh_option *option = nh_method_options(choice->method, &count);
+    for (int i = 0; i < NH_OPTIONS_MAX; i++)
+        nh_same_real(id, i < count ? option[i].name : what, choice->option[i]);
 }
 
-static nh_status expect_identity(nh_pack *p, const nh_run *run, const char *digest,
-                                 nh_report *report)
+static void nh_same_parts(nh_identity *id, const char *what, const double *part)
+{
+    for (int i = 0; i < 2 * NH_PARTS_MAX; i++)
+        nh_same_real(id, what, part[i]);
+}
+
+void nh_same_digest(nh_identity *id, const char *name, const char *digest)
+{
+    char there[NH_DIGEST_TEXT + 1];
+    if (id->writes)
+        nh_pack_text(id->pack, digest);
+    if (id->writes || id->status != NH_OK)
+        return;
+    nh_unpack_text(id->pack, there, sizeof there);
+    if (!id->pack->failed && strcmp(there, digest) != 0)
+        id->status =
+            nh_fail(id->report, NH_BAD_ARGUMENT,
+                    "the checkpoint is from another model named %s: its equations differ", name);
+}
+
+void nh_same_magic(nh_identity *id, const char *magic, const char *contents)
 {
     char text[64];
-    nh_unpack_text(p, text, sizeof text);
-    if (p->failed || strcmp(text, magic) != 0)
-        return nh_fail(report, NH_BAD_ARGUMENT, "this is not a checkpoint of a run");
-    if (nh_unpack_real(p) != 1.0 / 3)
-        return nh_fail(report, NH_BAD_ARGUMENT,
-                       "the checkpoint is from a machine with a different number format");
-    nh_status status = nh_expect_text(p, "version of nonholo", nh_version(), report);
-    if (status == NH_OK)
-        status = nh_expect_text(p, "processor level", nh_variant_level(), report);
-    if (status == NH_OK)
-        status = nh_expect_text(p, "model", run->system->name, report);
-    if (status == NH_OK)
-        status = nh_expect_parameters(p, run->system, report);
-    if (status == NH_OK)
-        status = expect_method(p, run, report);
-    if (status == NH_OK)
-        status = nh_expect_integer(p, "number of members", run->members, report);
-    if (status == NH_OK)
-        status = nh_expect_integer(p, "size of state", (int64_t)run->state_size, report);
-    char *ends = status == NH_OK ? nh_crossings_ends(run) : NULL;
-    if (status == NH_OK)
-        status = ends ? nh_expect_text(p, "set of events", ends, report) : nh_fail_memory(report);
-    free(ends);
-    char there[NH_DIGEST_TEXT + 1];
-    nh_unpack_text(p, there, sizeof there);
-    if (status == NH_OK && !p->failed && strcmp(there, digest) != 0)
-        status = nh_fail(report, NH_BAD_ARGUMENT,
-                         "the checkpoint is from another model named %s: its equations differ",
-                         run->system->name);
-    return status;
+    if (id->writes) {
+        nh_pack_text(id->pack, magic);
+        return;
+    }
+    nh_unpack_text(id->pack, text, sizeof text);
+    if (id->pack->failed || strcmp(text, magic) != 0)
+        id->status =
+            nh_fail(id->report, NH_BAD_ARGUMENT, "this is not a checkpoint of %s", contents);
+}
+
+/* A number that reads differently on machines that store numbers differently. */
+static void same_format(nh_identity *id)
+{
+    if (id->writes)
+        nh_pack_real(id->pack, 1.0 / 3);
+    else if (id->status == NH_OK && nh_unpack_real(id->pack) != 1.0 / 3)
+        id->status = nh_fail(id->report, NH_BAD_ARGUMENT,
+                             "the checkpoint is from a machine with a different number format");
+}
+
+void nh_pack_parameters(nh_pack *p, const nh_system *system)
+{
+    nh_same_parameters(&(nh_identity){.pack = p, .writes = true}, "parameter", system);
+}
+
+/* Writes the identification of a run, or compares it. */
+static nh_status identify(nh_identity *id, const nh_run *run)
+{
+    char digest[NH_DIGEST_TEXT];
+    char *events = nh_crossings_ends(run);
+    if (!events || !nh_system_digest(run->system, &run->choice, digest))
+        id->status = nh_fail_memory(id->report);
+    if (id->status == NH_OK)
+        nh_same_magic(id, run_magic, "a run");
+    same_format(id);
+    if (id->status == NH_OK) {
+#define SAME(kind, what, value) nh_same_##kind(id, what, value);
+#define STATE(kind, field)
+#include "run/state.def"
+#undef SAME
+#undef STATE
+    }
+    free(events);
+    return id->status;
 }
 
 /* ---- the members ---- */
@@ -243,22 +243,25 @@ static void unpack_members(nh_pack *p, nh_run *run)
 nh_status nh_run_save(const nh_run *run, void **bytes, size_t *size, nh_report *report)
 {
     nh_pack p = {0};
-    char digest[NH_DIGEST_TEXT];
+    nh_identity id = {.pack = &p, .writes = true, .report = report};
     *bytes = NULL;
-    nh_status ready = nh_run_check_started(run, 0, report);
-    if (ready != NH_OK)
-        return ready;
-    bool done = nh_system_digest(run->system, &run->choice, digest);
-    pack_identity(&p, run, digest);
-    nh_pack_real(&p, run->time);
-    nh_pack_integer(&p, run->steps);
-    nh_pack_real(&p, run->seconds);
+    nh_status status = nh_run_check_started(run, 0, report);
+    if (status == NH_OK)
+        status = identify(&id, run);
+    if (status != NH_OK) {
+        nh_pack_free(&p);
+        return status;
+    }
+#define SAME(kind, what, value)
+#define STATE(kind, field) nh_pack_##kind(&p, run->field);
+#include "run/state.def"
+#undef STATE
     pack_members(&p, run);
     NH_EACH_ATTACHED(a, pack)
     {
         (*a)->pack(&p, run);
     }
-    if (!done || p.failed) {
+    if (p.failed) {
         nh_pack_free(&p);
         return nh_fail_memory(report);
     }
@@ -267,32 +270,38 @@ nh_status nh_run_save(const nh_run *run, void **bytes, size_t *size, nh_report *
     return NH_OK;
 }
 
-nh_status nh_run_restore(nh_run *run, const void *bytes, size_t size, nh_report *report)
+/* What follows the identification and the numbers of the run itself. */
+static size_t bytes_of_members(const nh_run *run)
 {
-    nh_pack p = {.data = (unsigned char *)bytes, .size = size};
-    char digest[NH_DIGEST_TEXT];
-    if (!nh_system_digest(run->system, &run->choice, digest))
-        return nh_fail_memory(report);
-    nh_status status = expect_identity(&p, run, digest, report);
-    if (status != NH_OK)
-        return status;
-    double time = nh_unpack_real(&p);
-    int64_t steps = nh_unpack_integer(&p);
-    double seconds = nh_unpack_real(&p);
     size_t all = (size_t)run->members * (1 + run->state_size) * 8;
     NH_EACH_ATTACHED(a, bytes)
     {
         all += (*a)->bytes(run);
     }
-    if (p.failed || steps < 0 || nh_unpack_left(&p) != all)
+    return all;
+}
+
+nh_status nh_run_restore(nh_run *run, const void *bytes, size_t size, nh_report *report)
+{
+    nh_pack p = {.data = (unsigned char *)bytes, .size = size};
+    nh_identity id = {.pack = &p, .report = report};
+    nh_status status = identify(&id, run);
+    if (status != NH_OK)
+        return status;
+    nh_run saved = {0};
+#define STATE(kind, field) saved.field = nh_unpack_##kind(&p);
+#include "run/state.def"
+#undef STATE
+    if (p.failed || saved.steps < 0 || nh_unpack_left(&p) != bytes_of_members(run))
         return nh_fail(report, NH_BAD_ARGUMENT,
                        "the checkpoint is damaged: it is too short or too long");
-    const nh_clock clock = {time, run->step};
-    run->time = time;
-    run->steps = steps;
-    run->seconds = seconds;
+#define STATE(kind, field) run->field = saved.field;
+#include "run/state.def"
+#undef STATE
+#undef SAME
     run->prepared.until = 0;
     unpack_members(&p, run);
+    const nh_clock clock = nh_run_clock(run);
     nh_run_resume(run, &clock);
     bool sound = true;
     NH_EACH_ATTACHED(a, unpack)

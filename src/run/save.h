@@ -11,13 +11,44 @@
  */
 bool nh_system_digest(const nh_system *system, const nh_choice *choice,
                       char digest[NH_DIGEST_TEXT]);
-void nh_pack_parameters(nh_pack *p, const nh_system *system);
+/* The identification of what was saved, described once for writing and for reading: it is written,
+ * or must equal what is here; NH_BAD_ARGUMENT names what differs. A pack that ends too early is
+ * left to the caller: pack->failed. */
+typedef struct nh_identity {
+    nh_pack *pack;
+    bool writes;
+    nh_status status; /* of the comparisons so far; after a failure nothing more is read */
+    nh_report *report;
+} nh_identity;
 
-/* Reads something that must equal what is here; NH_BAD_ARGUMENT names what differs. A pack that
- * ends too early is left to the caller: p->failed. */
-nh_status nh_expect_text(nh_pack *p, const char *what, const char *here, nh_report *report);
-nh_status nh_expect_real(nh_pack *p, const char *what, double here, nh_report *report);
-nh_status nh_expect_integer(nh_pack *p, const char *what, int64_t here, nh_report *report);
-nh_status nh_expect_parameters(nh_pack *p, const nh_system *system, nh_report *report);
+/* What the bytes are a checkpoint of: its kind and version. */
+void nh_same_magic(nh_identity *id, const char *magic, const char *contents);
+void nh_same_text(nh_identity *id, const char *what, const char *here);
+void nh_same_real(nh_identity *id, const char *what, double here);
+void nh_same_integer(nh_identity *id, const char *what, int64_t here);
+void nh_same_parameters(nh_identity *id, const char *what, const nh_system *system);
+/* The digest of a system with this name. */
+void nh_same_digest(nh_identity *id, const char *name, const char *digest);
+
+/* ---- until ensembles use the above ---- */
+
+void nh_pack_parameters(nh_pack *p, const nh_system *system);
+#define NH_EXPECT(kind, type)                                                                      \
+    static inline nh_status nh_expect_##kind(nh_pack *p, const char *what, type here,              \
+                                             nh_report *report)                                    \
+    {                                                                                              \
+        nh_identity id = {.pack = p, .report = report};                                            \
+        nh_same_##kind(&id, what, here);                                                           \
+        return id.status;                                                                          \
+    }
+NH_EXPECT(text, const char *)
+NH_EXPECT(real, double)
+NH_EXPECT(integer, int64_t)
+static inline nh_status nh_expect_parameters(nh_pack *p, const nh_system *system, nh_report *report)
+{
+    nh_identity id = {.pack = p, .report = report};
+    nh_same_parameters(&id, "parameter", system);
+    return id.status;
+}
 
 #endif
