@@ -359,6 +359,15 @@ void nh_health_name_constraints(nh_run *run, const nh_clock *clock, int member, 
         nh_condition_name(&h->condition, v.time, h->now, v.track->scale, true, names, size);
 }
 
+static void detour(nh_run *run, bool begins)
+{
+    if (begins)
+        return;
+    end(run);
+    for (int i = 0; run->steps == 0 && i < run->members; i++)
+        restart(run, i, 0); /* its checks are numbered by whole steps */
+}
+
 /* ---- checkpoints ---- */
 
 static size_t numbers_of_track(const nh_health *h)
@@ -370,15 +379,6 @@ static size_t numbers_of_track(const nh_health *h)
 #define ARRAY(name, count) numbers += count;
 #include "run/health.def"
     return numbers;
-}
-
-static void detour(nh_run *run, bool begins)
-{
-    if (begins)
-        return;
-    end(run);
-    for (int i = 0; run->steps == 0 && i < run->members; i++)
-        nh_health_restart(run, i, 0); /* its checks are numbered by whole steps */
 }
 
 static size_t bytes_of(const nh_run *run)
