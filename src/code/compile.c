@@ -5,11 +5,9 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +20,6 @@
 #include "base/sha256.h"
 #include "base/status.h"
 #include "code/kernel_cache.h"
-
-extern char **environ;
 
 enum { MESSAGE_MAX = 600, POLL_MICROSECONDS = 1000, SECONDS_ALLOWED = 600 };
 #define LOOK_SECONDS 0.1 /* interval at which `stop` is checked */
@@ -105,41 +101,6 @@ static int add_flags(const char **argument, int count, nh_variant variant, bool 
     return count;
 }
 
-pid_t nh_compiler_spawn(const char *const *argument, const char *messages)
-{
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    pid_t child = -1;
-    if (posix_spawn_file_actions_init(&actions) != 0)
-        return -1;
-    if (posix_spawnattr_init(&attributes) == 0) {
-        posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-        posix_spawn_file_actions_addopen(&actions, 1, messages, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-        posix_spawn_file_actions_adddup2(&actions, 1, 2);
-        if (posix_spawnp(&child, argument[0], &actions, &attributes, (char *const *)argument,
-                         environ) != 0)
-            child = -1;
-        posix_spawnattr_destroy(&attributes);
-    }
-    posix_spawn_file_actions_destroy(&actions);
-    return child;
-}
-
-static pid_t spawn_compiler(const char *source, const char *object, const char *messages,
-                            nh_variant variant, bool is_gcc)
-{
-    const char *argument[ARGUMENTS_MAX];
-    argument[0] = nh_compiler();
-    int count = add_flags(argument, 1, variant, is_gcc);
-    argument[count++] = "-o";
-    argument[count++] = object;
-    argument[count++] = source;
-    argument[count++] = "-lm";
-    argument[count] = NULL;
-    return nh_compiler_spawn(argument, messages);
-}
-
 /* The beginning of the line with the first error: compilers first print in which function it is. */
 static char *first_error(char *text)
 {
@@ -197,20 +158,10 @@ void nh_loaded_close(nh_loaded *loaded)
     *loaded = (nh_loaded){0};
 }
 
-static bool load_cached(nh_loaded *out, const char *object, const char *sum)
-{
-    return nh_cache_has(object, sum) && load(out, object, NULL);
-}
-
 typedef struct paths {
-    char folder[NH_PATH_SIZE], work[NH_PATH_SIZE], source[NH_PATH_SIZE], made[NH_PATH_SIZE],
-        messages[NH_PATH_SIZE], work_sum[NH_PATH_SIZE], object[NH_PATH_SIZE], sum[NH_PATH_SIZE];
+    char folder[NH_PATH_SIZE], object[NH_PATH_SIZE]; /* in the cache; "": there is none */
+    char source[NH_PATH_SIZE], made[NH_PATH_SIZE], messages[NH_PATH_SIZE]; /* in the workshop */
 } paths;
-
-static bool join(char *out, const char *folder, const char *name, const char *ending)
-{
-    return snprintf(out, NH_PATH_SIZE, "%s/%s%s", folder, name, ending) < NH_PATH_SIZE;
-}
 
 /* A kernel is named after everything it is made from: source, flags, and the compiler's file, whose
  * size and date stand for its version. */
@@ -240,6 +191,7 @@ static bool content_name(const nh_text *source, nh_variant variant, char name[NH
 
 struct nh_compilation {
     paths p;
+    nh_workshop place;
     char name[NH_DIGEST_TEXT];
     nh_variant variant;
     nh_loaded cached; /* loaded from the cache at once */
@@ -289,48 +241,50 @@ static void leave(nh_compilation *c)
     pthread_mutex_unlock(&lock);
 }
 
-static void remove_work(const paths *p)
-{
-    const char *file[] = {p->source, p->made, p->messages, p->work_sum};
-    for (size_t i = 0; i < sizeof file / sizeof *file; i++)
-        unlink(file[i]);
-    rmdir(p->work);
-}
-
-static bool name_cached(nh_compilation *c)
+/* Without a safe folder, nothing is kept. */
+static void name_cached(nh_compilation *c)
 {
     paths *p = &c->p;
-    nh_cache_folder(p->folder);
-    return !p->folder[0] ||
-           (join(p->object, p->folder, c->name, ".so") && join(p->sum, p->folder, c->name, ".sum"));
+    if (nh_cache_folder(p->folder, NULL) == NH_OK) /* which leaves room for a name */
+        snprintf(p->object, sizeof p->object, "%.*s/%s.so", NH_PATH_SIZE - NH_DIGEST_TEXT - 8,
+                 p->folder, c->name);
 }
 
-/* A new private folder for every compilation, so that nobody can exchange files in it. */
+static bool load_cached(nh_loaded *out, const nh_compilation *c)
+{
+    return c->p.folder[0] && nh_cache_has(c->p.object, c->name) && load(out, c->p.object, NULL);
+}
+
+/* Every compilation has a folder of its own: in the cache, so that files can be moved from there.
+ */
 static nh_status make_work(nh_compilation *c, const nh_text *source, nh_report *report)
 {
     paths *p = &c->p;
-    const char *temporary = getenv("TMPDIR"), *folder = p->folder;
-    if (!folder[0])
-        folder = temporary && *temporary ? temporary : "/tmp";
-    const bool fits = join(p->work, folder, "nonholo-", "XXXXXX");
-    if (!fits || !mkdtemp(p->work)) {
-        p->work[0] = 0;
-        return nh_fail(report, NH_FILE_FAILED,
-                       "cannot create a working folder for the compiler: %s",
-                       fits ? strerror(errno) : "its path is too long");
-    }
-    if (!join(p->source, p->work, "kernel", ".c") || !join(p->made, p->work, c->name, ".so") ||
-        !join(p->messages, p->work, "messages", ".txt") ||
-        !join(p->work_sum, p->work, c->name, ".sum"))
-        return nh_fail(report, NH_FILE_FAILED, "the path of the cache folder is too long");
-    if (!nh_write_private(p->source, source->data, source->length))
-        return nh_fail(report, NH_FILE_FAILED, "cannot write %s: %s", p->source, strerror(errno));
+    char made[NH_DIGEST_TEXT + 8]; /* libraries of one name would be taken for the same one */
+    snprintf(made, sizeof made, "%s.so", c->name);
+    nh_status status = nh_workshop_open(&c->place, p->folder[0] ? p->folder : NULL, report);
+    if (status != NH_OK)
+        return status;
+    if (!nh_workshop_path(&c->place, "kernel.c", p->source) ||
+        !nh_workshop_path(&c->place, made, p->made) ||
+        !nh_workshop_path(&c->place, "messages.txt", p->messages) ||
+        !nh_write_private(p->source, source->data, source->length))
+        return nh_fail(report, NH_FILE_FAILED, "cannot write to %s: %s", c->place.path,
+                       strerror(errno));
     return NH_OK;
 }
 
 static void spawn(nh_compilation *c)
 {
-    c->child = spawn_compiler(c->p.source, c->p.made, c->p.messages, c->variant, c->is_gcc);
+    const char *argument[ARGUMENTS_MAX];
+    argument[0] = nh_compiler();
+    int count = add_flags(argument, 1, c->variant, c->is_gcc);
+    argument[count++] = "-o";
+    argument[count++] = c->p.made;
+    argument[count++] = c->p.source;
+    argument[count++] = "-lm";
+    argument[count] = NULL;
+    c->child = nh_start_program(&c->place, argument, NULL, c->p.messages, NULL);
     if (c->child < 0)
         c->child = 0;
 }
@@ -363,14 +317,14 @@ static void stop_compiler(nh_compilation *c)
 {
     c->is_gcc = false; /* no second attempt */
     if (c->child)
-        kill(-c->child, SIGTERM);
+        nh_workshop_signal(&c->place, c->child, SIGTERM);
     const double until = nh_clock_seconds() + 0.5;
     while (c->child && nh_clock_seconds() < until) {
         usleep(POLL_MICROSECONDS);
         look_after(c, WNOHANG);
     }
     if (c->child)
-        kill(-c->child, SIGKILL);
+        nh_workshop_signal(&c->place, c->child, SIGKILL);
     while (c->child)
         look_after(c, 0);
 }
@@ -385,8 +339,7 @@ double nh_compiler_seconds(void)
 static void free_compilation(nh_compilation *c)
 {
     leave(c);
-    if (c->p.work[0])
-        remove_work(&c->p);
+    nh_workshop_close(&c->place);
     nh_loaded_close(&c->cached);
     free(c);
 }
@@ -404,9 +357,8 @@ nh_status nh_compile_begin(nh_compilation **out, const nh_text *source, nh_varia
     c->begun = nh_clock_seconds();
     c->is_gcc = source->length <= CHOOSY_BYTES_MAX;
     nh_status status = NH_OK;
-    if (!name_cached(c))
-        status = nh_fail(report, NH_FILE_FAILED, "the path of the cache folder is too long");
-    else if (c->p.folder[0] && load_cached(&c->cached, c->p.object, c->p.sum))
+    name_cached(c);
+    if (load_cached(&c->cached, c))
         ;
     else if (c->p.folder[0] && !enter(c))
         c->elsewhere = true;
@@ -468,8 +420,8 @@ static nh_status take_result(nh_loaded *out, nh_compilation *c, nh_report *repor
         c->cached = (nh_loaded){0};
         return NH_OK;
     }
-    if (!c->p.work[0])
-        return load_cached(out, c->p.object, c->p.sum)
+    if (!c->place.path[0])
+        return load_cached(out, c)
                    ? NH_OK
                    : nh_fail(report, NH_NO_COMPILER, "another thread could not compile the kernel");
     if (c->late)
@@ -480,7 +432,7 @@ static nh_status take_result(nh_loaded *out, nh_compilation *c, nh_report *repor
     if (!load(out, c->p.made, why))
         return nh_fail(report, NH_NO_COMPILER, "the compiled kernel could not be loaded: %s", why);
     if (c->p.folder[0])
-        nh_cache_keep(c->p.folder, c->p.made, c->p.work_sum, c->p.object, c->p.sum);
+        nh_cache_keep(c->p.folder, &c->place, c->p.made, c->name, c->p.object);
     return NH_OK;
 }
 
@@ -526,8 +478,10 @@ nh_status nh_compile(nh_loaded *out, const nh_text *source, nh_variant variant,
 bool nh_compiled_is_cached(const nh_text *source, nh_variant variant)
 {
     nh_compilation *c = calloc(1, sizeof *c);
-    bool found = c && content_name(source, variant, c->name) && name_cached(c) && c->p.folder[0] &&
-                 access(c->p.sum, R_OK) == 0;
+    bool found = c && content_name(source, variant, c->name);
+    if (found)
+        name_cached(c);
+    found = found && c->p.folder[0] && access(c->p.object, R_OK) == 0;
     free(c);
     return found;
 }

@@ -45,10 +45,7 @@ void nh_compile_abandon(nh_compilation *c);
 /* Its command, and the time limit in seconds. */
 const char *nh_compiler(void);
 double nh_compiler_seconds(void);
-/* Starts it; returns the process, or -1. It leads its own process group, so that it can be stopped
- * together with everything it starts; its messages go to a file. */
-pid_t nh_compiler_spawn(const char *const *argument, const char *messages);
-/* The line with the first error in that file, to be freed; NULL if out of memory. */
+/* The line with the first error in the file of its messages, to be freed; NULL if out of memory. */
 char *nh_compiler_message(const char *messages);
 
 /* Compiles some sources, the files that end in .c (the list ends with name NULL), into a shared

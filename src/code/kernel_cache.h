@@ -1,31 +1,22 @@
-/* The cache of compiled kernels: a folder that only the user can write to. Files are named after
- * what they were made from and verified before use. The size is limited: the least recently used
- * kernels are removed first. */
+/* The cache of compiled kernels: a folder that only the user can write to. A file is named after
+ * what the kernel was made from; the name and a digest stand at its end and are verified before it
+ * is loaded. The size is limited: the least recently used kernels are removed first. */
 #ifndef NH_CODE_KERNEL_CACHE_H
 #define NH_CODE_KERNEL_CACHE_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "base/workshop.h"
 
-enum { NH_PATH_SIZE = 4096 };
+/* The folder, created if necessary. NH_FILE_FAILED says why there is none. */
+nh_status nh_cache_folder(char folder[NH_PATH_SIZE], nh_report *report);
 
-/* The folder, created if necessary; "" if there is none. */
-void nh_cache_folder(char folder[NH_PATH_SIZE]);
+/* Whether a file in the cache is the user's own, unchanged, and the kernel of this name; it then
+ * counts as used. */
+bool nh_cache_has(const char *object, const char *name);
 
-/* A kernel in the cache is NAME.so with its digest in NAME.sum. Whether both exist, belong to the
- * user and match; the kernel then counts as used. */
-bool nh_cache_has(const char *object, const char *sum);
-
-/* Moves the files made in a private working folder to their place in the cache, and trims the cache
- * to its limit. Both files are complete when they appear; another process that does the same writes
- * the same content. */
-void nh_cache_keep(const char *folder, const char *made, const char *work_sum, const char *object,
-                   const char *sum);
-
-/* The contents of a file, which must be regular, the user's own and inaccessible to others;
- * otherwise NULL. */
-char *nh_read_private(const char *path, size_t *length);
-/* Creates a file that others cannot access. */
-bool nh_write_private(const char *path, const char *data, size_t length);
+/* Puts a kernel that was made in a workshop into the cache, as `object`, and trims the cache to its
+ * limit. The file is complete when it appears; another process that does the same writes the same
+ * content. */
+void nh_cache_keep(const char *folder, const nh_workshop *made_in, const char *made,
+                   const char *name, const char *object);
 
 #endif

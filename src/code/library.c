@@ -1,82 +1,34 @@
 /* Shared libraries for use elsewhere, made with the system's C compiler in a private folder. */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "base/status.h"
-#include "code/kernel_cache.h"
+#include "base/workshop.h"
 #include "code/compile.h"
 
-enum { FILES_MAX = 8, ARGUMENTS_MAX = 64, POLL_MICROSECONDS = 1000 };
+enum { FILES_MAX = 8, ARGUMENTS_MAX = 64 };
 
-typedef struct workshop {
-    char folder[NH_PATH_SIZE], made[NH_PATH_SIZE], messages[NH_PATH_SIZE];
-    char file[FILES_MAX][NH_PATH_SIZE];
+typedef struct library {
+    nh_workshop place;
+    char made[NH_PATH_SIZE], messages[NH_PATH_SIZE], file[FILES_MAX][NH_PATH_SIZE];
     int files;
-} workshop;
+} library;
 
-static bool join(char *out, const char *folder, const char *name)
+static nh_status lay_out(library *w, const nh_source_file *file, nh_report *report)
 {
-    return snprintf(out, NH_PATH_SIZE, "%s/%s", folder, name) < NH_PATH_SIZE;
-}
-
-static nh_status open_workshop(workshop *w, const nh_source_file *file, nh_report *report)
-{
-    const char *temporary = getenv("TMPDIR");
-    char folder[NH_PATH_SIZE];
-    *w = (workshop){0};
-    const bool fits = join(folder, temporary && *temporary ? temporary : "/tmp", "nonholo-XXXXXX");
-    if (!fits || !mkdtemp(folder)) {
-        return nh_fail(report, NH_FILE_FAILED,
-                       "cannot create a working folder for the compiler: %s",
-                       fits ? strerror(errno) : "its path is too long");
-    }
-    memcpy(w->folder, folder, sizeof folder);
-    bool good = join(w->made, folder, "made.so") && join(w->messages, folder, "messages.txt");
-    for (; file->name && w->files < FILES_MAX && good; file++, w->files++)
-        good = join(w->file[w->files], folder, file->name) &&
+    nh_status status = nh_workshop_open(&w->place, NULL, report);
+    bool good = status == NH_OK && nh_workshop_path(&w->place, "made.so", w->made) &&
+                nh_workshop_path(&w->place, "messages.txt", w->messages);
+    for (; good && file->name && w->files < FILES_MAX; file++, w->files++)
+        good = nh_workshop_path(&w->place, file->name, w->file[w->files]) &&
                nh_write_private(w->file[w->files], file->text->data, file->text->length);
-    return good ? NH_OK
-                : nh_fail(report, NH_FILE_FAILED, "cannot write to %s: %s", w->folder,
-                          strerror(errno));
+    return good || status != NH_OK
+               ? status
+               : nh_fail(report, NH_FILE_FAILED, "cannot write to %s", w->place.path);
 }
 
-static void close_workshop(const workshop *w)
-{
-    if (!w->folder[0])
-        return;
-    for (int i = 0; i < w->files; i++)
-        unlink(w->file[i]);
-    unlink(w->made);
-    unlink(w->messages);
-    rmdir(w->folder);
-}
-
-/* Whether the compiler succeeded within its time limit. */
-static bool wait_for(pid_t child)
-{
-    const double until = nh_clock_seconds() + nh_compiler_seconds();
-    int status = 0;
-    pid_t ended = 0;
-    while (ended == 0 || (ended < 0 && errno == EINTR)) {
-        ended = waitpid(child, &status, WNOHANG);
-        if (ended != 0)
-            continue;
-        if (nh_clock_seconds() > until)
-            kill(-child, SIGKILL);
-        usleep(POLL_MICROSECONDS);
-    }
-    return ended == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
-static nh_status call_compiler(const workshop *w, const char *const *flags, nh_report *report)
+static nh_status call_compiler(const library *w, const char *const *flags, nh_report *report)
 {
     const char *argument[ARGUMENTS_MAX] = {nh_compiler()};
     int count = 1;
@@ -89,8 +41,8 @@ static nh_status call_compiler(const workshop *w, const char *const *flags, nh_r
             argument[count++] = w->file[i];
     argument[count++] = "-lm";
     argument[count] = NULL;
-    const pid_t child = nh_compiler_spawn(argument, w->messages);
-    if (child > 0 && wait_for(child))
+    const pid_t child = nh_start_program(&w->place, argument, NULL, w->messages, NULL);
+    if (child > 0 && nh_finish_program(&w->place, child, nh_compiler_seconds()) == 0)
         return NH_OK;
     char *message = child > 0 ? nh_compiler_message(w->messages) : NULL;
     nh_status status =
@@ -103,10 +55,10 @@ static nh_status call_compiler(const workshop *w, const char *const *flags, nh_r
 nh_status nh_compile_library(nh_text *out, const nh_source_file *file, const char *const *flags,
                              nh_report *report)
 {
-    workshop *w = malloc(sizeof *w);
+    library *w = calloc(1, sizeof *w);
     if (!w)
         return nh_fail_memory(report);
-    nh_status status = open_workshop(w, file, report);
+    nh_status status = lay_out(w, file, report);
     if (status == NH_OK)
         status = call_compiler(w, flags, report);
     if (status == NH_OK) {
@@ -119,7 +71,7 @@ nh_status nh_compile_library(nh_text *out, const nh_source_file *file, const cha
             status = nh_fail(report, NH_FILE_FAILED, "cannot read %s", w->made);
         free(bytes);
     }
-    close_workshop(w);
+    nh_workshop_close(&w->place);
     free(w);
     return status == NH_OK && out->failed ? nh_fail_memory(report) : status;
 }

@@ -2,23 +2,18 @@
  * chose ourselves. Intermediate files are in a temporary folder that is removed at the end. */
 #define _GNU_SOURCE
 #include "output/film.h"
+#include "base/workshop.h"
 #include "output/file.h"
 #include "output/page.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <ftw.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 static const char *const endings[] = {".gif", ".mp4", ".webm", NULL};
-enum { PATH_ROOM = 256, ARGUMENTS = 24 };
+enum { ARGUMENTS = 24 };
 
 /* Pictures, their size, and how many per second; a GIF has fewer, since each adds to its size. */
 static const struct {
@@ -27,8 +22,8 @@ static const struct {
 } formats[] = {{90, 400, 300, "10"}, {250, 720, 540, "25"}, {250, 720, 540, "25"}};
 
 typedef struct studio {
-    char folder[PATH_ROOM / 2], page[PATH_ROOM], dump[PATH_ROOM], pictures[PATH_ROOM],
-        film[PATH_ROOM];
+    nh_workshop place;
+    char page[NH_PATH_SIZE], dump[NH_PATH_SIZE], pictures[NH_PATH_SIZE], film[NH_PATH_SIZE];
     int format;
 } studio;
 
@@ -73,61 +68,30 @@ nh_status nh_film_can_make(const char *path, nh_report *report)
 }
 
 /* Runs a program to its end, with files as standard input and output; NULL: nothing. */
-static nh_status perform(char *const *argument, const char *input, const char *output,
-                         nh_report *report)
+static nh_status perform(const studio *s, const char *const *argument, const char *input,
+                         const char *output, nh_report *report)
 {
-    posix_spawn_file_actions_t files;
-    pid_t child;
-    int state = 0, error = posix_spawn_file_actions_init(&files);
-    if (error)
-        return nh_fail_memory(report);
-    posix_spawn_file_actions_addopen(&files, 0, input ? input : "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&files, 1, output ? output : "/dev/null",
-                                     O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
-    error = posix_spawnp(&child, argument[0], &files, NULL, argument, environ);
-    posix_spawn_file_actions_destroy(&files);
-    if (error)
-        return nh_fail(report, NH_FILE_FAILED, "cannot start %s: %s", argument[0], strerror(error));
-    while (waitpid(child, &state, 0) < 0 && errno == EINTR)
-        ;
-    if (WIFEXITED(state) && WEXITSTATUS(state) == 0)
-        return NH_OK;
-    return nh_fail(report, NH_FILE_FAILED, "%s failed (exit code %d)", argument[0],
-                   WIFEXITED(state) ? WEXITSTATUS(state) : -1);
+    const pid_t child = nh_start_program(&s->place, argument, input, output, "/dev/null");
+    if (child < 0)
+        return nh_fail(report, NH_FILE_FAILED, "cannot start %s: %s", argument[0], strerror(errno));
+    const int code = nh_finish_program(&s->place, child, 0);
+    return code == 0
+               ? NH_OK
+               : nh_fail(report, NH_FILE_FAILED, "%s failed (exit code %d)", argument[0], code);
 }
-
-/* ---- the folder ---- */
 
 static nh_status open_studio(studio *s, const char *path, nh_report *report)
 {
-    const char *folder = getenv("TMPDIR");
+    nh_status status = nh_workshop_open(&s->place, NULL, report);
     s->format = nh_file_ending(path, endings);
-    snprintf(s->folder, sizeof s->folder, "%s/nonholo-film-XXXXXX",
-             folder && folder[0] == '/' && strlen(folder) < PATH_ROOM / 2 - 32 ? folder : "/tmp");
-    if (!mkdtemp(s->folder)) {
-        s->folder[0] = '\0';
-        return nh_fail(report, NH_FILE_FAILED, "cannot create a temporary folder: %s",
-                       strerror(errno));
-    }
-    snprintf(s->page, sizeof s->page, "%s/page.html", s->folder);
-    snprintf(s->dump, sizeof s->dump, "%s/dump.html", s->folder);
-    snprintf(s->pictures, sizeof s->pictures, "%s/pictures", s->folder);
-    snprintf(s->film, sizeof s->film, "%s/film%s", s->folder, endings[s->format]);
-    return NH_OK;
-}
-
-static int remove_one(const char *path, const struct stat *what, int kind, struct FTW *where)
-{
-    (void)what, (void)kind, (void)where;
-    remove(path);
-    return 0;
-}
-
-static void close_studio(const studio *s)
-{
-    if (s->folder[0])
-        nftw(s->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    char film[16];
+    snprintf(film, sizeof film, "film%s", endings[s->format]);
+    if (status == NH_OK && !(nh_workshop_path(&s->place, "page.html", s->page) &&
+                             nh_workshop_path(&s->place, "dump.html", s->dump) &&
+                             nh_workshop_path(&s->place, "pictures", s->pictures) &&
+                             nh_workshop_path(&s->place, film, s->film)))
+        status = nh_fail(report, NH_FILE_FAILED, "the path of the working folder is too long");
+    return status;
 }
 
 /* ---- pictures ---- */
@@ -135,28 +99,28 @@ static void close_studio(const studio *s)
 /* The browser draws all pictures and prints the page with them. */
 static nh_status photograph(const studio *s, nh_report *report)
 {
-    char address[PATH_ROOM + 64], profile[PATH_ROOM + 32];
+    char address[NH_PATH_SIZE + 64], profile[NH_PATH_SIZE + 32];
     snprintf(address, sizeof address, "file://%s#film=%d,%d,%d", s->page,
              formats[s->format].pictures, formats[s->format].width, formats[s->format].height);
-    snprintf(profile, sizeof profile, "--user-data-dir=%s/profile", s->folder);
-    char *argument[ARGUMENTS] = {(char *)browser(),
-                                 "--headless",
-                                 "--disable-gpu",
-                                 "--disable-quic",
-                                 "--no-first-run",
-                                 "--disable-background-networking",
-                                 "--disable-component-update",
-                                 "--disable-sync",
-                                 profile,
-                                 "--dump-dom",
-                                 address};
+    snprintf(profile, sizeof profile, "--user-data-dir=%s/profile", s->place.path);
+    const char *argument[ARGUMENTS] = {browser(),
+                                       "--headless",
+                                       "--disable-gpu",
+                                       "--disable-quic",
+                                       "--no-first-run",
+                                       "--disable-background-networking",
+                                       "--disable-component-update",
+                                       "--disable-sync",
+                                       profile,
+                                       "--dump-dom",
+                                       address};
     for (int i = 0; geteuid() == 0 && i < ARGUMENTS; i++)
         if (!argument[i]) { /* its sandbox does not work for root */
             argument[i] = argument[i - 1];
             argument[i - 1] = "--no-sandbox";
             break;
         }
-    return perform(argument, NULL, s->dump, report);
+    return perform(s, argument, NULL, s->dump, report);
 }
 
 static int digit_of(int letter)
@@ -214,19 +178,18 @@ static nh_status collect(const studio *s, nh_report *report)
 
 static nh_status join(const studio *s, nh_report *report)
 {
-    static char *const coding[][6] = {
+    static const char *const coding[][6] = {
         {"-vf", "split[a][b];[a]palettegen=max_colors=32[p];[b][p]paletteuse=dither=none", NULL},
         {"-c:v", "libx264", "-pix_fmt", "yuv420p", NULL},
         {"-c:v", "libvpx-vp9", "-b:v", "0", NULL}};
-    char *argument[ARGUMENTS] = {
-        "ffmpeg", "-v",         "error",      "-y",
-        "-f",     "image2pipe", "-framerate", (char *)formats[s->format].rate,
-        "-c:v",   "png",        "-i",         "-"};
+    const char *argument[ARGUMENTS] = {
+        "ffmpeg", "-v",  "error", "-y", "-f", "image2pipe", "-framerate", formats[s->format].rate,
+        "-c:v",   "png", "-i",    "-"};
     int used = 12;
     for (int i = 0; coding[s->format][i]; i++)
         argument[used++] = coding[s->format][i];
-    argument[used] = (char *)s->film;
-    return perform(argument, s->pictures, NULL, report);
+    argument[used] = s->film;
+    return perform(s, argument, s->pictures, NULL, report);
 }
 
 static nh_status put_in_place(const studio *s, const char *path, nh_report *report)
@@ -260,6 +223,6 @@ nh_status nh_film_of_record(const nh_record *record, const char *path, const cha
         status = join(&s, report);
     if (status == NH_OK)
         status = put_in_place(&s, path, report);
-    close_studio(&s);
+    nh_workshop_close(&s.place);
     return status;
 }

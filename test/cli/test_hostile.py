@@ -333,7 +333,9 @@ def test_cache():
         cache = os.path.join(place, "nonholo")
         made = [f for f in os.listdir(cache) if f.endswith(".so")]
         same(len(made), 1, "kernels in the cache")
-        kernel, sum_file = os.path.join(cache, made[0]), os.path.join(cache, made[0][:-3] + ".sum")
+        kernel = os.path.join(cache, made[0])
+        with open(kernel, "rb") as file:
+            genuine = file.read()
         poison = build_poison(folder)
 
         def again(what):
@@ -341,31 +343,49 @@ def test_cache():
             import json
             same(json.loads(done.stdout)["q"], end, what)
 
-        os.remove(kernel)
-        write(cache, made[0], poison)
-        again("another content")
+        def exchanged(data, what):
+            os.remove(kernel)
+            write(cache, made[0], data)
+            again(what)
+
+        def seal(data, name):
+            data += name.encode()
+            return data + hashlib.sha256(data).hexdigest().encode()
+
+        answer(folder, [*RUN, "--set", "eps=0.2", "--backend", "compiled"], 0, "", env=env)
+        other, = {f for f in os.listdir(cache) if f.endswith(".so")} - set(made)
+        with open(os.path.join(cache, other), "rb") as file:
+            exchanged(file.read(), "another model's kernel")
+        exchanged(poison, "another content")
+        exchanged(b"", "an empty file")
+        exchanged(genuine[:-1] + b"x", "a wrong digest")
+        exchanged(seal(poison, other[:-3]), "another name inside")
         os.remove(kernel)
         os.symlink("/proc/self/exe", kernel)
         again("a link")
+
+        def not_used(what, reason, **more):
+            """Not even if it is sealed as it should be."""
+            done = answer(folder, ["cache"], 1, reason, env={**env, **more})
+            again(what)
+
         os.remove(kernel)
-        write(cache, made[0], b"")
-        again("an empty file")
-        os.remove(sum_file)
-        os.mkdir(sum_file)
-        again("a folder instead of the digest")
-        os.rmdir(sum_file)
-        write(cache, made[0], poison)
-        write(cache, made[0][:-3] + ".sum", hashlib.sha256(poison).hexdigest())
+        write(cache, made[0], seal(poison, made[0][:-3]))
         os.chmod(cache, 0o777)
-        again("a folder that all may write to")
+        not_used("a folder that all may write to", "other users may write to")
         os.chmod(cache, 0o700)
+        os.chmod(place, 0o777)
+        not_used("a folder that can be exchanged", "other users may write to")
+        answer(folder, line, 1, "cannot create a working folder", env={"XDG_CACHE_HOME": "", "HOME": "", "TMPDIR": place})
+        os.chmod(place, 0o1777)  # as /tmp is
         os.chmod(kernel, 0o666)
         again("a kernel that all may write to")
         if os.geteuid() == 0:
-            os.chmod(kernel, 0o700)
-            os.chown(cache, 65534, 65534)
-            again("a folder of somebody else")
-            os.chown(cache, 0, 0)
+            for wrong in (cache, place):
+                write(cache, made[0], seal(poison, made[0][:-3]))
+                os.chown(wrong, 65534, 65534)
+                not_used(f"{wrong} of somebody else", "belongs to another user")
+                os.chown(wrong, 0, 0)
             os.chown(kernel, 65534, 65534)
             again("a kernel of somebody else")
 
