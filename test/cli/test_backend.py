@@ -146,7 +146,7 @@ def the_cache_knows_the_compiler(program, folder):
     if not real:
         print("skipped: no C compiler")
         return
-    line = ["run", "pendulum-cvt", "--method", "rk4", "--step", "0.1", "--steps", "10", "--backend", "compiled"]
+    line = ["run", "pendulum-cvt", "--no-estimate", "--method", "rk4", "--step", "0.1", "--steps", "10", "--backend", "compiled"]
     compiler = write_compiler(folder, 'exec "%s" "$@"\n' % real)
     for steps, (name, time) in enumerate([(real, None), (compiler, 1000), (compiler, 1000), (compiler, 2000)]):
         if time:
@@ -155,7 +155,7 @@ def the_cache_knows_the_compiler(program, folder):
         same(len(kernels(folder)), [1, 2, 2, 3][steps], "kernels after call %d" % (steps + 1))
 
 
-CACHED = ["run", "pendulum-cvt", "--step", "0.1", "--steps", "10", "--backend", "compiled", "--method"]
+CACHED = ["run", "pendulum-cvt", "--no-estimate", "--step", "0.1", "--steps", "10", "--no-estimate", "--backend", "compiled", "--method"]
 
 
 def the_cache_works_with_every_umask(program, folder):
