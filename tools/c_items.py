@@ -55,7 +55,7 @@ class Condition:
             return 0
         value = self.binary(0)
         if self.rest:
-            raise ValueError("not understood: " + "".join(tokens))
+            raise ValueError("this condition is not understood: " + "".join(tokens).strip())
         return value
 
     LEVELS = (("||",), ("&&",), ("==", "!=", "<=", ">=", "<", ">"), ("+", "-"), ("*",))

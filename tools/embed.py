@@ -128,7 +128,11 @@ def items(out, src, definitions, with_items):
     facts = c_items.Facts([written(f) for f in ("code/emit.c", "export/c.c", "export/template/single.h")])
     stock, conditions, lists = {}, {1: 0}, {}
     for file, text in texts.items() if with_items else ():
-        for part in c_items.items(text, facts):
+        try:
+            parts = c_items.items(text, facts)
+        except ValueError as error:
+            sys.exit("embed.py: %s: %s" % (file, error))
+        for part in parts:
             places = [stock.setdefault(item, len(stock)) for item in part]
             lists.setdefault(file, []).extend(places + [-1])
 
