@@ -88,7 +88,7 @@ static void put_inputs(nh_text *out, const nh_equations *e)
 }
 
 static void put_names(nh_text *out, const char *key, const nh_equations *e, int count,
-                      const char *(*name)(const nh_equations *, int))
+                      const char *(*name)(const void *, int))
 {
     nh_text_add(out, "  \"%s\": [", key);
     for (int i = 0; i < count; i++) {
@@ -96,16 +96,6 @@ static void put_names(nh_text *out, const char *key, const nh_equations *e, int 
         put_string(out, name(e, i));
     }
     nh_text_add_plain(out, "],\n");
-}
-
-static const char *constraint_name(const nh_equations *e, int i)
-{
-    return e->problem->constraint[i].name;
-}
-
-static const char *observable_name(const nh_equations *e, int i)
-{
-    return e->problem->observable[i].name;
 }
 
 /* ---- nodes ---- */
@@ -226,8 +216,8 @@ bool nh_export_json(nh_text *text, const nh_export_job *job, const nh_equations 
     put_coordinates(text, e, job);
     put_parameters(text, e);
     put_inputs(text, e);
-    put_names(text, "constraints", e, e->constraints, constraint_name);
-    put_names(text, "observables", e, e->observables, observable_name);
+    put_names(text, "constraints", e, e->constraints, nh_equations_constraint);
+    put_names(text, "observables", e, e->observables, nh_equations_observable);
     const bool ok = put_graph(text, e);
     nh_text_add_plain(text, "}\n");
     return ok;

@@ -6,21 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const keywords[] = {
-    "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
-    "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
-    "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
-    "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield",    NULL};
+static const char keywords[] =
+    "False None True and as assert async await break class continue def del elif else except "
+    "finally for from global if import in is lambda nonlocal not or pass raise return try while "
+    "with yield";
 
-static bool is_in(const char *const *list, const char *name)
+/* Whether it is one of several words, separated by spaces. */
+static bool is_in(const char *words, const char *name)
 {
-    for (; *list; list++)
-        if (strcmp(*list, name) == 0)
+    const size_t length = strlen(name);
+    for (const char *at = words; (at = strstr(at, name)); at += length)
+        if ((at == words || at[-1] == ' ') && (at[length] == ' ' || !at[length]))
             return true;
     return false;
 }
 
-static bool is_taken(const nh_identifiers *names, const char *const *reserved, const char *name)
+static bool is_taken(const nh_identifiers *names, const char *reserved, const char *name)
 {
     /* a1, a2, ... are reserved for shared expressions */
     const bool shared = name[0] == 'a' && name[1] && !name[1 + strspn(name + 1, "0123456789")];
@@ -32,7 +33,7 @@ static bool is_taken(const nh_identifiers *names, const char *const *reserved, c
 
 /* Letters and digits stay, a prime becomes _dot, a minus sign m, and anything else between two of
  * them becomes _. */
-static char *identifier(nh_identifiers *names, const char *const *reserved, const char *name)
+static char *identifier(nh_identifiers *names, const char *reserved, const char *name)
 {
     char *out = calloc(1, 2 * strlen(name) + 8);
     size_t used = 0;
@@ -63,7 +64,7 @@ static char *identifier(nh_identifiers *names, const char *const *reserved, cons
 }
 
 bool nh_identifiers_make(nh_identifiers *out, const nh_equations *e, bool inner,
-                         const char *const *reserved)
+                         const char *reserved)
 {
     const nh_problem *p = e->problem;
     const int velocities = inner ? p->velocities : e->velocities;

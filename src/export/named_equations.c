@@ -305,3 +305,25 @@ uint32_t *nh_count_uses(const nh_graph *g, const nh_expr *order, size_t count, c
         uses[root[i]]++;
     return uses;
 }
+
+/* ---- names ---- */
+
+const char *nh_equations_coordinate(const void *e, int i)
+{
+    return ((const nh_equations *)e)->problem->coordinate_name[i];
+}
+
+const char *nh_equations_velocity(const void *e, int i)
+{
+    return nh_system_velocity_name(((const nh_equations *)e)->system, i);
+}
+
+const char *nh_equations_constraint(const void *e, int i)
+{
+    return ((const nh_equations *)e)->problem->constraint[i].name;
+}
+
+const char *nh_equations_observable(const void *e, int i)
+{
+    return ((const nh_equations *)e)->problem->observable[i].name;
+}

@@ -32,6 +32,12 @@ typedef struct nh_equations {
 nh_status nh_equations_open(nh_equations *out, const nh_system *system, nh_report *report);
 void nh_equations_close(nh_equations *e);
 
+/* Names, of nh_equations `e`. */
+const char *nh_equations_coordinate(const void *e, int i);
+const char *nh_equations_velocity(const void *e, int i);
+const char *nh_equations_constraint(const void *e, int i);
+const char *nh_equations_observable(const void *e, int i);
+
 typedef enum nh_shape_of { NH_OUT_NUMBER, NH_OUT_VECTOR, NH_OUT_MATRIX } nh_shape_of;
 
 /* Some of the expressions above under one name, as the formats write them. */

@@ -8,8 +8,7 @@
 #include "base/status.h"
 
 /* Names that the functions themselves use. */
-static const char *const reserved[] = {"np", "t",   "q",     "v",          "u",
-                                       "c",  "out", "shape", "parameters", NULL};
+static const char reserved[] = "np t q v u c out shape parameters";
 
 typedef struct writing {
     nh_text *out;
@@ -19,26 +18,6 @@ typedef struct writing {
 } writing;
 
 /* ---- data ---- */
-
-static const char *coordinate(const void *e, int i)
-{
-    return ((const nh_equations *)e)->problem->coordinate_name[i];
-}
-
-static const char *velocity(const void *e, int i)
-{
-    return nh_system_velocity_name(((const nh_equations *)e)->system, i);
-}
-
-static const char *constraint(const void *e, int i)
-{
-    return ((const nh_equations *)e)->problem->constraint[i].name;
-}
-
-static const char *observable(const void *e, int i)
-{
-    return ((const nh_equations *)e)->problem->observable[i].name;
-}
 
 static const char *input(const void *names, int i)
 {
@@ -82,10 +61,10 @@ static void put_parameters(writing *w)
 static void put_data(writing *w)
 {
     const nh_equations *e = w->e;
-    put_names(w, "COORDINATES", e->coordinates, coordinate, e);
-    put_names(w, "VELOCITIES", e->velocities, velocity, e);
-    put_names(w, "CONSTRAINTS", e->constraints, constraint, e);
-    put_names(w, "OBSERVABLES", e->observables, observable, e);
+    put_names(w, "COORDINATES", e->coordinates, nh_equations_coordinate, e);
+    put_names(w, "VELOCITIES", e->velocities, nh_equations_velocity, e);
+    put_names(w, "CONSTRAINTS", e->constraints, nh_equations_constraint, e);
+    put_names(w, "OBSERVABLES", e->observables, nh_equations_observable, e);
     put_names(w, "INPUTS", e->problem->open_values, input, &w->names);
     put_parameters(w);
     nh_text_add_plain(w->out, "START = (");

@@ -16,7 +16,7 @@ typedef struct nh_identifiers {
 /* `inner`: use the internal velocities, of quaternions if there are rotations. False without
  * memory. */
 bool nh_identifiers_make(nh_identifiers *out, const nh_equations *e, bool inner,
-                         const char *const *reserved);
+                         const char *reserved);
 void nh_identifiers_free(nh_identifiers *names);
 
 typedef struct nh_script {

@@ -8,29 +8,10 @@
 #include "base/status.h"
 
 /* Names that the script itself uses. */
-static const char *const reserved[] = {"sp",
-                                       "mpmath",
-                                       "functools",
-                                       "t",
-                                       "q",
-                                       "v",
-                                       "L",
-                                       "FORCES",
-                                       "BRACKETS",
-                                       "POSITIONS",
-                                       "PARAMETERS",
-                                       "INPUTS",
-                                       "START",
-                                       "CONSTRAINTS",
-                                       "ROTATIONS",
-                                       "VELOCITIES",
-                                       "equations",
-                                       "total_derivative",
-                                       "accelerations",
-                                       "symbolic_accelerations",
-                                       "SYMBOLS",
-                                       "derivative",
-                                       NULL};
+static const char reserved[] =
+    "sp mpmath functools t q v L FORCES BRACKETS POSITIONS PARAMETERS INPUTS START CONSTRAINTS "
+    "ROTATIONS VELOCITIES equations total_derivative accelerations symbolic_accelerations SYMBOLS "
+    "derivative";
 
 typedef struct writing {
     nh_text *out;
@@ -75,15 +56,10 @@ static void put_parameters(writing *w)
     nh_text_add_plain(w->out, "}\n");
 }
 
-static const char *velocity(const void *e, int i)
-{
-    return nh_system_velocity_name(((const nh_equations *)e)->system, i);
-}
-
 static void put_start(writing *w)
 {
     nh_text_add_plain(w->out, "VELOCITIES = ");
-    nh_script_names(w->out, w->e->velocities, velocity, w->e);
+    nh_script_names(w->out, w->e->velocities, nh_equations_velocity, w->e);
     nh_text_add_plain(w->out, "\nSTART = (");
     nh_script_number(w->out, w->job->t, false);
     nh_text_add_plain(w->out, ", ");
