@@ -137,6 +137,17 @@ static inline double newton_level(const newton_problem *s, const double *dx)
     return isfinite(sum) ? most : NAN;
 }
 
+/* The residual at x. One that fails returns at once, without giving its scratch back; over the many
+ * evaluations of a hopeless step that would exceed any scratch. */
+static inline int newton_evaluate(kernel *k, newton_problem *s, const double *x, double *r)
+{
+    real *top = k->top;
+    const int status = s->residual(k, x, r, s->work);
+    note_scratch(k);
+    k->top = top;
+    return status;
+}
+
 /* J at x, where the residual is r. */
 static inline int newton_jacobian(kernel *k, newton_problem *s)
 {
@@ -147,7 +158,7 @@ static inline int newton_jacobian(kernel *k, newton_problem *s)
         double dx = NEWTON_SHIFT * fmax(size, j < s->judged ? least : 0);
         s->x[j] = keep + (dx > 0 ? dx : NEWTON_SHIFT);
         dx = s->x[j] - keep;
-        int status = s->residual(k, s->x, s->moved, s->work);
+        int status = newton_evaluate(k, s, s->x, s->moved);
         s->x[j] = keep;
         if (status)
             return status;
@@ -184,7 +195,7 @@ static inline double newton_try(kernel *k, newton_problem *s, double part, int *
 {
     for (int j = 0; j < s->d; j++)
         s->trial[j] = s->x[j] - part * s->dx[j];
-    *status = s->residual(k, s->trial, s->moved, s->work);
+    *status = newton_evaluate(k, s, s->trial, s->moved);
     if (*status)
         return NAN;
     for (int j = 0; j < s->d; j++)
@@ -220,7 +231,7 @@ static inline double newton_descend(kernel *k, newton_problem *s, double level, 
  * correction there. */
 SELDOM static int newton_approach(kernel *k, newton_problem *s, int *iterations)
 {
-    int side = 0, near = 0, status = s->residual(k, s->x, s->r, s->work);
+    int side = 0, near = 0, status = newton_evaluate(k, s, s->x, s->r);
     for (double part = 1; !status && *iterations < NEWTON_ITERATIONS_MAX; ++*iterations) {
         if ((status = newton_jacobian(k, s)))
             return status;
@@ -232,7 +243,7 @@ SELDOM static int newton_approach(kernel *k, newton_problem *s, int *iterations)
             s->direct = false;
             if (part < NEWTON_LEAST)
                 break;
-            status = s->residual(k, s->x, s->r, s->work);
+            status = newton_evaluate(k, s, s->x, s->r);
             continue;
         }
         if ((side = sign) == 0)
@@ -248,7 +259,7 @@ SELDOM static int newton_approach(kernel *k, newton_problem *s, int *iterations)
                 return NH_KERNEL_OK;
             for (int j = 0; j < s->d; j++)
                 s->x[j] -= s->dx[j];
-            status = s->residual(k, s->x, s->r, s->work);
+            status = newton_evaluate(k, s, s->x, s->r);
             continue;
         }
         if (isnan(level) || !((part = newton_descend(k, s, level, fmin(1, 4 * part), &status)) > 0))

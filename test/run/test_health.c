@@ -248,6 +248,27 @@ static void test_pieces(void)
     nh_system_free(system);
 }
 
+/* Evaluations that fail at the pole, many in one step, do not use up the scratch memory. */
+static void test_failing_evaluations(void)
+{
+    nh_report report;
+    nh_system *system = open_system("chaplygin-sphere");
+    nh_run *run;
+    nh_run_options options = {.method = "collocation"};
+    double q[16], v[16];
+    CHECK(nh_system_start(system, NULL, q, v, &report) == NH_OK);
+    for (int i = 0; i < nh_system_velocities(system); i++)
+        v[i] *= 5;
+    for (options.step = 0.1; options.step > 0.02; options.step /= 4) {
+        CHECK(nh_run_create(&run, system, &options, &report) == NH_OK);
+        CHECK(nh_run_start(run, 0, 0, q, v, &report) == NH_OK);
+        CHECK(nh_run_advance(run, (int64_t)(3 / options.step), &report) == NH_OK);
+        CHECK(nh_run_remarks(run) > 0);
+        nh_run_free(run);
+    }
+    nh_system_free(system);
+}
+
 int main(void)
 {
     test_rank();
@@ -255,5 +276,6 @@ int main(void)
     test_blow_up();
     test_ensembles();
     test_pieces();
+    test_failing_evaluations();
     return check_end();
 }
