@@ -24,13 +24,14 @@ def constraints(model, t, q, v):
     return model.constraint_rows(independent.Scope(model, t, q, v))
 
 
-def scales(f, x, rest):
-    """The scales of the rows f(x), by differences: two digits are enough. `rest` is the value of f without the contribution of x."""
+def scales(f, x, here, rest):
+    """The scales of the rows f(x) = here, by differences: two digits are enough. `rest` is the value of f without the
+    contribution of x."""
     w, small = max(map(abs, x), default=0.0), 1e-3
     total = [abs(k) for k in rest]
     for i in range(len(x)):
-        sides = [f([y + (sign * small * w if j == i else 0.0) for j, y in enumerate(x)]) for sign in (-1, 1)]
-        total = [s + abs(b - a) / (2 * small) for s, a, b in zip(total, *sides)]
+        beside = f([y + (small * w if j == i else 0.0) for j, y in enumerate(x)])
+        total = [s + abs(b - a) / small for s, a, b in zip(total, here, beside)]
     return total
 
 
@@ -42,10 +43,10 @@ def worst_row(model, t, q, v):
     k, found = constraints(model, t, q, v), 0.0
     if any(k):
         of_velocity = lambda x: constraints(model, t, q, x)
-        found = worst(k, scales(of_velocity, v, of_velocity([0.0] * len(v))))
+        found = worst(k, scales(of_velocity, v, k, of_velocity([0.0] * len(v))))
     g = model.positions(t, q)
     if any(g):
-        found = max(found, worst(g, scales(lambda x: model.positions(t, x), q, g)))
+        found = max(found, worst(g, scales(lambda x: model.positions(t, x), q, g, g)))
     return found
 
 
