@@ -33,7 +33,8 @@ ok=$(count Ok) expected=$(count 'Expected Fail') skipped=$(count Skipped)
 fail=$(count Fail) unexpected=$(count 'Unexpected Pass') timeout=$(count Timeout)
 # tests, and parts of tests, that could not be run here, each with the reason
 awk '/^test: / { sub(/^test: .* \/ /, ""); name = $0 }
-     /^skipped/ { sub(/^skipped:? */, ""); if (!any++) print "skipped, because this machine cannot run them:"; print "  " name ": " $0 }
+     /^skipped/ { sub(/^skipped:? */, ""); if (!any++) print "skipped (tools/setup.sh tests installs what can be):"
+                  print "  " name ": " $0 }
      ' "$log" 2>/dev/null
 [ "${skipped:-0}" -gt 0 ] && echo "$skipped tests skipped"
 echo "$((${ok:-0} + ${expected:-0})) passed, $((${fail:-0} + ${unexpected:-0} + ${timeout:-0})) failed"
