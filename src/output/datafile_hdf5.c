@@ -21,8 +21,7 @@ static int axes_of(hid_t data, hsize_t shape[3])
     int axes = space >= 0 && H5Sget_simple_extent_ndims(space) <= 3
                    ? H5Sget_simple_extent_dims(space, shape, NULL)
                    : -1;
-    if (space >= 0)
-        H5Sclose(space);
+    nh_hdf5_drop(space);
     return axes;
 }
 
@@ -39,10 +38,8 @@ static bool read_member(const reader *r, hid_t data, const hsize_t *shape, int a
     for (hsize_t i = 0; good && i < rows; i++)
         for (hsize_t c = 0; c < width; c++)
             to[c][i] = block[i * width + c];
-    if (space >= 0)
-        H5Sclose(space);
-    if (memory >= 0)
-        H5Sclose(memory);
+    nh_hdf5_drop(space);
+    nh_hdf5_drop(memory);
     free(block);
     return good;
 }
@@ -67,8 +64,7 @@ static void rename_columns(reader *r, const char *list, int first, int count)
     }
     free(text);
     H5Tclose(type);
-    if (data >= 0)
-        H5Dclose(data);
+    nh_hdf5_drop(data);
 }
 
 static void read_variable(reader *r, const char *name)
@@ -86,8 +82,7 @@ static void read_variable(reader *r, const char *name)
         r->failed = !read_member(r, data, shape, axes, t->column + first);
     if (ours && !r->failed && axes > 2)
         rename_columns(r, strcmp(name, "q") == 0 ? "coordinate" : "velocity", first, (int)width);
-    if (data >= 0)
-        H5Dclose(data);
+    nh_hdf5_drop(data);
 }
 
 static herr_t visit(hid_t group, const char *name, const H5L_info_t *info, void *user)
@@ -110,8 +105,7 @@ static bool read_time(reader *r)
                          : NULL;
     bool good =
         column && H5Dread(data, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, column) >= 0;
-    if (data >= 0)
-        H5Dclose(data);
+    nh_hdf5_drop(data);
     return good;
 }
 
@@ -121,8 +115,7 @@ static void count_members(reader *r)
     hid_t data = H5Dopen2(r->file, "member", H5P_DEFAULT);
     if (data >= 0 && axes_of(data, shape) == 1)
         r->table->members = (int64_t)shape[0];
-    if (data >= 0)
-        H5Dclose(data);
+    nh_hdf5_drop(data);
 }
 
 nh_status nh_datafile_read_hdf5(nh_datafile *t, int64_t member, nh_report *report)

@@ -121,8 +121,7 @@ static hid_t creation_of_file(void)
         H5Pset_attr_creation_order(creation, order) >= 0 &&
         H5Pset_obj_track_times(creation, false) >= 0)
         return creation;
-    if (creation >= 0)
-        H5Pclose(creation);
+    nh_hdf5_drop(creation);
     return -1;
 }
 
@@ -135,8 +134,7 @@ static bool lay_out(nh_hdf5 *file)
     bool done = file->file >= 0 && nh_hdf5_lay_out(file) && nh_hdf5_find_variables(file);
     if (file->file >= 0)
         done = H5Fclose(file->file) >= 0 && done;
-    if (creation >= 0)
-        H5Pclose(creation);
+    nh_hdf5_drop(creation);
     return done && !file->channel.error;
 }
 

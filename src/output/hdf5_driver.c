@@ -179,8 +179,7 @@ static hid_t begin(nh_hdf5_channel *channel, const char *name, bool new, hid_t c
     if (id >= 0 && access >= 0 && H5Pset_driver(access, id, &channel) >= 0)
         file = new ? H5Fcreate(name, H5F_ACC_TRUNC, creation, access)
                    : H5Fopen(name, H5F_ACC_RDONLY, access);
-    if (access >= 0)
-        H5Pclose(access);
+    nh_hdf5_drop(access);
     return file;
 }
 

@@ -24,4 +24,11 @@ hid_t nh_hdf5_open_on(nh_hdf5_channel *channel); /* for reading */
  * file is closed; what was read is valid only if the channel then has no error. */
 hid_t nh_hdf5_open_named(nh_hdf5_channel *channel, const char *path);
 
+/* Closes whatever a handle stands for; negative handles stand for nothing. */
+static inline void nh_hdf5_drop(hid_t handle)
+{
+    if (handle >= 0)
+        H5Idec_ref(handle);
+}
+
 #endif

@@ -29,8 +29,7 @@ static hid_t text_type(void)
     hid_t type = H5Tcopy(H5T_C_S1);
     if (type >= 0 && H5Tset_size(type, H5T_VARIABLE) >= 0 && H5Tset_cset(type, H5T_CSET_UTF8) >= 0)
         return type;
-    if (type >= 0)
-        H5Tclose(type);
+    nh_hdf5_drop(type);
     return -1;
 }
 
@@ -41,8 +40,7 @@ static bool put_attribute(hid_t where, const char *name, hid_t type, const void 
     bool done = attribute >= 0 && H5Awrite(attribute, type, value) >= 0;
     if (attribute >= 0)
         done = H5Aclose(attribute) >= 0 && done;
-    if (space >= 0)
-        H5Sclose(space);
+    nh_hdf5_drop(space);
     return done;
 }
 
@@ -50,8 +48,7 @@ static bool put_text(hid_t where, const char *name, const char *text)
 {
     hid_t type = text_type();
     bool done = type >= 0 && put_attribute(where, name, type, &text);
-    if (type >= 0)
-        H5Tclose(type);
+    nh_hdf5_drop(type);
     return done;
 }
 
@@ -83,8 +80,7 @@ static hid_t creation_of(bool reals, bool virtual)
         (!reals || H5Pset_fill_value(creation, H5T_NATIVE_DOUBLE, &none) >= 0);
     if (done)
         return creation;
-    if (creation >= 0)
-        H5Pclose(creation);
+    nh_hdf5_drop(creation);
     return -1;
 }
 
@@ -102,8 +98,7 @@ static bool refer(hid_t creation, hid_t space, const nh_hdf5_sources *sources, c
         done = there >= 0 &&
                H5Sselect_hyperslab(space, H5S_SELECT_SET, from, NULL, count, NULL) >= 0 &&
                H5Pset_virtual(creation, space, s->path, name, there) >= 0;
-        if (there >= 0)
-            H5Sclose(there);
+        nh_hdf5_drop(there);
     }
     return done && H5Sselect_all(space) >= 0;
 }
@@ -121,10 +116,8 @@ static hid_t make_set(const nh_hdf5 *file, const char *name, hid_t type, int ran
     }
     if (space >= 0 && creation >= 0)
         set = H5Dcreate2(file->file, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
-    if (creation >= 0)
-        H5Pclose(creation);
-    if (space >= 0)
-        H5Sclose(space);
+    nh_hdf5_drop(creation);
+    nh_hdf5_drop(space);
     return set;
 }
 
@@ -143,11 +136,9 @@ static bool put_numbers(hid_t set, int64_t first, int64_t count)
         done = here >= 0 &&
                H5Sselect_hyperslab(there, H5S_SELECT_SET, &from, NULL, &size, NULL) >= 0 &&
                H5Dwrite(set, H5T_NATIVE_INT64, here, there, H5P_DEFAULT, number) >= 0;
-        if (here >= 0)
-            H5Sclose(here);
+        nh_hdf5_drop(here);
     }
-    if (there >= 0)
-        H5Sclose(there);
+    nh_hdf5_drop(there);
     return done;
 }
 
@@ -174,8 +165,7 @@ static bool make_names(const nh_hdf5 *file, const char *axis, int count, name_fn
     for (int i = 0; label && i < count; i++)
         label[i] = name(file->plan.system, i);
     bool done = label && type >= 0 && make_axis(file, axis, type, count, label);
-    if (type >= 0)
-        H5Tclose(type);
+    nh_hdf5_drop(type);
     free(label);
     return done;
 }
@@ -348,12 +338,9 @@ static bool find(const nh_hdf5 *file, const variable *v)
                 H5Sget_simple_extent_dims(space, size, NULL) == v->rank &&
                 memcmp(size, v->size, (size_t)v->rank * sizeof *size) == 0;
     haddr_t place = same ? H5Dget_offset(set) : HADDR_UNDEF;
-    if (type >= 0)
-        H5Tclose(type);
-    if (space >= 0)
-        H5Sclose(space);
-    if (set >= 0)
-        H5Dclose(set);
+    nh_hdf5_drop(type);
+    nh_hdf5_drop(space);
+    nh_hdf5_drop(set);
     *v->place = (int64_t)place;
     return place != HADDR_UNDEF && place > 0;
 }
@@ -377,12 +364,9 @@ static bool put_long_text(const nh_hdf5 *file, const char *name, const char *tex
     bool done = set >= 0 && H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, &text) >= 0;
     if (set >= 0)
         done = H5Dclose(set) >= 0 && done;
-    if (creation >= 0)
-        H5Pclose(creation);
-    if (space >= 0)
-        H5Sclose(space);
-    if (type >= 0)
-        H5Tclose(type);
+    nh_hdf5_drop(creation);
+    nh_hdf5_drop(space);
+    nh_hdf5_drop(type);
     return done;
 }
 

@@ -34,8 +34,7 @@ static bool get(hid_t file, const char *name, hid_t type, void *value)
         return false;
     hid_t attribute = H5Aopen(file, name, H5P_DEFAULT);
     bool done = attribute >= 0 && H5Aread(attribute, type, value) >= 0;
-    if (attribute >= 0)
-        H5Aclose(attribute);
+    nh_hdf5_drop(attribute);
     return done;
 }
 
@@ -56,8 +55,7 @@ static char *get_text(nh_part *part, hid_t file, const char *name)
         hid_t set = H5Dopen2(file, name, H5P_DEFAULT);
         if (set >= 0 && H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, &found) < 0)
             found = NULL;
-        if (set >= 0)
-            H5Dclose(set);
+        nh_hdf5_drop(set);
     }
     if (found) {
         copy = strdup(found);
@@ -126,10 +124,8 @@ static int get_size(hid_t file, const char *name, hsize_t size[3])
     int rank = space >= 0 ? H5Sget_simple_extent_ndims(space) : -1;
     if (rank < 1 || rank > 3 || H5Sget_simple_extent_dims(space, size, NULL) != rank)
         rank = -1;
-    if (space >= 0)
-        H5Sclose(space);
-    if (set >= 0)
-        H5Dclose(set);
+    nh_hdf5_drop(space);
+    nh_hdf5_drop(set);
     return rank;
 }
 
@@ -165,12 +161,9 @@ static bool read_some(hid_t file, const char *name, hid_t type, int rank, const 
     bool done = space >= 0 && room >= 0 &&
                 H5Sselect_hyperslab(space, H5S_SELECT_SET, from, NULL, count, NULL) >= 0 &&
                 H5Dread(set, type, room, space, H5P_DEFAULT, data) >= 0;
-    if (room >= 0)
-        H5Sclose(room);
-    if (space >= 0)
-        H5Sclose(space);
-    if (set >= 0)
-        H5Dclose(set);
+    nh_hdf5_drop(room);
+    nh_hdf5_drop(space);
+    nh_hdf5_drop(set);
     return done;
 }
 
