@@ -28,6 +28,7 @@ enum { /* groups; a command takes some of them. --json, --quiet and --help go wi
        OPTIONS_SECTION = 1 << 19,   /* --section, --observe */
        OPTIONS_EXPORT = 1 << 24,    /* --format, --step, --real, --fmi, --name, -o */
        OPTIONS_CHECK = 1 << 25,     /* --latex */
+       OPTIONS_LINEARISE = 1 << 27, /* --sweep, --locate, --matrices, --keep-symmetries */
        OPTIONS_ENSEMBLE =
            1 << 9 /* --members, --energy, --seed, --around, --sweep, --starts, --table,
                      --part */
@@ -58,9 +59,10 @@ typedef struct options {
     double t0;
     int64_t steps, every, threads, halvings, members, seed, port; /* -1 when not given */
     const char *name;                                             /* NULL when not given */
+    const char *locate, *matrices;                                /* NULL when not given */
     int backend, compensated, around, table, format, real, fmi,
         progress; /* index into the choices of the table: the standard first */
-    bool estimate, no_estimate, no_open, quick, project, clear, refer, latex, json, quiet, help;
+    bool keep_symmetries, estimate, no_estimate, no_open, quick, project, clear, refer, latex, json, quiet, help;
 } options;
 
 struct command;

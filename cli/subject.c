@@ -14,27 +14,25 @@ enum { INPUT_MOST = 1 << 23 }; /* bytes; the library's own limit is lower */
 static int choose_start(subject *s, const options *given)
 {
     nh_report report;
-    nh_start_options wanted = nh_start_options_default();
-    double *q = given->q ? malloc(((size_t)s->coordinates + 1) * sizeof *q) : NULL;
-    double *v = given->v ? malloc(((size_t)s->velocities + 1) * sizeof *v) : NULL;
     int answer = 0;
-    if ((given->q && !q) || (given->v && !v))
-        answer = (complain("out of memory"), FAILED);
-    wanted.t = s->t;
-    wanted.assignments = given->start;
-    wanted.q = q;
-    wanted.v = v;
-    wanted.project = given->project;
-    wanted.keep = given->keep;
-    wanted.solve = given->solve;
-    if (q && !answer)
-        answer = parse_list("q", given->q, s->coordinates, q);
-    if (v && !answer)
-        answer = parse_list("v", given->v, s->velocities, v);
-    if (!answer && nh_system_begin(s->system, &wanted, s->q, s->v, &report) != NH_OK)
+    s->given_q = given->q ? malloc(((size_t)s->coordinates + 1) * sizeof *s->q) : NULL;
+    s->given_v = given->v ? malloc(((size_t)s->velocities + 1) * sizeof *s->v) : NULL;
+    if ((given->q && !s->given_q) || (given->v && !s->given_v))
+        return complain("out of memory"), FAILED;
+    s->start = nh_start_options_default();
+    s->start.t = s->t;
+    s->start.assignments = given->start;
+    s->start.q = s->given_q;
+    s->start.v = s->given_v;
+    s->start.project = given->project;
+    s->start.keep = given->keep;
+    s->start.solve = given->solve;
+    if (given->q)
+        answer = parse_list("q", given->q, s->coordinates, s->given_q);
+    if (given->v && !answer)
+        answer = parse_list("v", given->v, s->velocities, s->given_v);
+    if (!answer && nh_system_begin(s->system, &s->start, s->q, s->v, &report) != NH_OK)
         answer = complain_report(&report);
-    free(q);
-    free(v);
     return answer;
 }
 
@@ -113,6 +111,8 @@ void subject_free(subject *s)
     free(s->q);
     free(s->v);
     free(s->wrapped_q);
+    free(s->given_q);
+    free(s->given_v);
     nh_system_free(s->system);
     nh_model_free(s->model);
 }

@@ -10,6 +10,8 @@ typedef struct subject {
     int coordinates, velocities;
     double t, *q, *v;  /* the start state, projected if requested */
     double *wrapped_q; /* room for q with angles wrapped */
+    nh_start_options start; /* what it was found from, with whole vectors that are given: */
+    double *given_q, *given_v;
 } subject;
 
 /* A shipped model's name, the path of a file, or '-' for standard input. Returns 0, or the exit

@@ -212,6 +212,109 @@ NH_API nh_status nh_evaluations(const nh_system *system, const char *method, dou
                                 const double *q, const double *v, double *per_step,
                                 nh_report *report);
 
+/* ---- linearisation ------------------------------------------------------------------------ */
+
+/* The linear motion x' = A x + B u, y = C x + D u about the steady motion that is nearest to the
+ * start: a rest, or a motion along symmetries of the system, such as straight riding, rolling on a
+ * circle or precession, whose velocities are constant in axes that move along. A perturbation stays
+ * within the constraints, and shifts along the symmetries are divided out (unless
+ * keep_symmetries). x are perturbations of coordinates and velocities, u those of the inputs, y
+ * those of the model's observables. The derivatives are exact. Rotations R have the perturbations
+ * R.1, R.2, R.3: small turns about the body's axes.
+ *
+ * NH_NOT_CONVERGED: no steady motion was found; NH_NOT_APPLICABLE: the system depends on time, is
+ * given by C functions, or the library was built without LAPACK. */
+typedef struct nh_linearise_options {
+    size_t size;
+    const nh_start_options *start; /* NULL: the model's */
+    bool keep_symmetries;
+} nh_linearise_options;
+NH_OPTIONS_DEFAULT(nh_linearise_options)
+typedef struct nh_linearisation nh_linearisation;
+NH_API nh_status nh_linearise(nh_linearisation **out, const nh_system *system,
+                              const nh_linearise_options *options, nh_report *report);
+NH_API void nh_linearisation_free(nh_linearisation *l);
+
+/* The system, and the numbers of x, u and y, and their names. */
+NH_API const nh_system *nh_linearisation_system(const nh_linearisation *l);
+NH_API int nh_linearisation_order(const nh_linearisation *l);
+NH_API int nh_linearisation_inputs(const nh_linearisation *l);
+NH_API int nh_linearisation_outputs(const nh_linearisation *l);
+NH_API const char *nh_linearisation_state_name(const nh_linearisation *l, int index);
+NH_API const char *nh_linearisation_input_name(const nh_linearisation *l, int index);
+NH_API const char *nh_linearisation_output_name(const nh_linearisation *l, int index);
+/* 'A', 'B', 'C' or 'D', row-major. */
+NH_API const double *nh_linearisation_matrix(const nh_linearisation *l, char name);
+
+/* Writes A, B, C, D, the names of x, u and y (`state`, `input`, `output`), the steady motion (`q`,
+ * `v`) and the eigenvalues (columns re, im) to a file for numpy.load. */
+NH_API nh_status nh_linearisation_write(const nh_linearisation *l, const char *path,
+                                        nh_report *report);
+
+/* The steady motion: its state, whether the start was it, the largest residual of its equations
+ * relative to their terms; and the symmetries, with the rates of the motion along them. */
+NH_API void nh_linearisation_state(const nh_linearisation *l, double *q, double *v);
+NH_API bool nh_linearisation_kept_start(const nh_linearisation *l);
+NH_API double nh_linearisation_residual(const nh_linearisation *l);
+NH_API int nh_linearisation_symmetries(const nh_linearisation *l);
+NH_API const char *nh_linearisation_symmetry_name(const nh_linearisation *l, int index);
+NH_API double nh_linearisation_symmetry_rate(const nh_linearisation *l, int index);
+
+/* Eigenvalues of A other than zeros, those with larger real parts first. `damping` is -re/|value|;
+ * `condition` says by how much errors of A are magnified, `error` estimates the effect of rounding;
+ * the eigenvector of x has the parts vector_re[order], vector_im[order], and is valid as long as
+ * the linearisation. */
+typedef struct nh_mode {
+    double re, im, frequency, damping, condition, error;
+    const double *vector_re, *vector_im;
+} nh_mode;
+NH_API int nh_linearisation_modes(const nh_linearisation *l);
+NH_API nh_mode nh_linearisation_mode(const nh_linearisation *l, int index);
+/* Zeros, by where they come from: a symmetry that was divided out, a family of steady motions (named
+ * by the parameter or the variable that changes in it), or a chain. */
+NH_API int nh_linearisation_zeros(const nh_linearisation *l);
+NH_API const char *nh_linearisation_zero_name(const nh_linearisation *l, int index);
+NH_API int nh_linearisation_zero_multiplicity(const nh_linearisation *l, int index);
+NH_API int nh_linearisation_remarks(const nh_linearisation *l);
+NH_API const char *nh_linearisation_remark(const nh_linearisation *l, int index);
+
+/* Linearises for each value of a parameter, on which the start may depend, and locates between them
+ * the points named by `locate`: where a pair of eigenvalues crosses the imaginary axis (NH_HOPF),
+ * where a real eigenvalue crosses zero, or a pair turns from one axis onto the other there
+ * (NH_ZERO_CROSSING), where real eigenvalues become complex (NH_DOUBLE), and where imaginary pairs meet (NH_COLLISION).
+ * `frequency` is the imaginary part there; (rate_re, rate_im) the derivative of the eigenvalue by
+ * the parameter, not finite where eigenvalues meet. */
+typedef enum nh_point_kind {
+    NH_HOPF = 1,
+    NH_ZERO_CROSSING = 2,
+    NH_DOUBLE = 4,
+    NH_COLLISION = 8,
+    NH_ALL_POINTS = 15
+} nh_point_kind;
+typedef struct nh_located {
+    nh_point_kind kind;
+    double value, frequency, re, rate_re, rate_im;
+} nh_located;
+NH_API const char *nh_point_kind_name(nh_point_kind kind); /* "hopf", "zero", ... */
+typedef struct nh_stability nh_stability;
+NH_API nh_status nh_linearise_sweep(nh_stability **out, const nh_system *system,
+                                    const nh_linearise_options *options, const nh_sweep *sweep,
+                                    unsigned locate, nh_report *report);
+NH_API void nh_stability_free(nh_stability *s);
+NH_API int64_t nh_stability_count(const nh_stability *s);
+NH_API double nh_stability_value(const nh_stability *s, int64_t index);
+/* The number of eigenvalues other than zeros, -1 where no steady motion was found; and one. */
+NH_API int nh_stability_eigenvalues(const nh_stability *s, int64_t index);
+NH_API void nh_stability_eigenvalue(const nh_stability *s, int64_t index, int eigenvalue,
+                                    double *re, double *im);
+/* At the values of the parameters with which the system was built; NULL if nothing steady was found
+ * there. */
+NH_API const nh_linearisation *nh_stability_here(const nh_stability *s);
+NH_API int nh_stability_located(const nh_stability *s);
+NH_API nh_located nh_stability_located_at(const nh_stability *s, int index);
+NH_API int nh_stability_remarks(const nh_stability *s);
+NH_API const char *nh_stability_remark(const nh_stability *s, int index);
+
 /* ---- pictures ----------------------------------------------------------------------------- */
 
 /* A plot of arbitrary curves in panels; the file extension selects the format, as in

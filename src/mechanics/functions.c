@@ -516,6 +516,10 @@ static bool stands_without_mass(const nh_mechanics *s, nh_fn fn)
     case NH_FN_BALANCE:
     case NH_FN_BALANCE_ALONG:
     case NH_FN_OBSERVE_ALONG:
+    case NH_FN_EQUATIONS:
+    case NH_FN_EQUATIONS_ALONG:
+    case NH_FN_EQUATIONS_TWICE:
+    case NH_FN_OUTPUTS_ALONG:
     case NH_FN_ENERGY:
     case NH_FN_POTENTIAL:
     case NH_FN_SURFACE:

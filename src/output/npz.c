@@ -138,6 +138,7 @@ static int longest(const nh_npz_array *array)
  * of 64 bytes. */
 static size_t describe(const nh_npz_array *array, int64_t rows, bytes *b)
 {
+    rows = array->table ? array->rows : rows;
     char text[160], kind = *(const char *)&(const int){1} ? '<' : '>';
     int used =
         snprintf(text, sizeof text, "{'descr': '%c%c%d', 'fortran_order': False, 'shape': ", kind,
@@ -163,6 +164,7 @@ static size_t describe(const nh_npz_array *array, int64_t rows, bytes *b)
 
 static int64_t content_size(const nh_npz_array *array, int64_t rows)
 {
+    rows = array->table ? array->rows : rows;
     return array->label ? (int64_t)4 * longest(array) * array->labels : 8 * rows * array->columns;
 }
 
@@ -197,7 +199,7 @@ static void distribute(const archive *a, const double *row)
 {
     for (int i = 0; i < a->entries; i++) {
         zip_entry *e = a->entry + i;
-        for (int k = 0; k < e->array->columns; k++) {
+        for (int k = 0; k < e->array->columns && !e->array->table; k++) {
             e->buffer[e->used++] = row[e->array->first + k];
             if (e->used == BUFFER)
                 flush(a, e);
@@ -252,6 +254,9 @@ static nh_status fill(archive *a, nh_file *rows, int width, nh_report *report)
         zip_entry *e = a->entry + i;
         if (e->array->label)
             write_labels(a, e);
+        else if (e->array->table)
+            append(a, e, e->array->table,
+                   (size_t)e->array->rows * (size_t)e->array->columns * sizeof(double));
         else
             flush(a, e);
         write_local(a, e);

@@ -11,6 +11,8 @@ typedef struct nh_npz_array {
     bool list;
     const char *const *label; /* if not NULL, these words instead */
     int labels;
+    const double *table; /* if not NULL, this matrix instead, of `rows` by `columns` */
+    int rows;
 } nh_npz_array;
 
 /* Makes `path` from `count` rows of `width` numbers each, which were collected in a file; it

@@ -8,6 +8,7 @@
 #include "base/decimal.h"
 #include "base/option_struct.h"
 #include "base/status.h"
+#include "model/source.h"
 
 enum { PAIRS_MAX_CONSTRAINTS = 2000 };
 
@@ -245,20 +246,48 @@ nh_status nh_system_build(nh_system **out, const nh_model *model, const char *co
     return status == NH_OK ? build_on(out, problem, report) : status;
 }
 
-nh_status nh_system_build_named(nh_system **out, const nh_system *system, nh_report *report)
+/* Builds it again from its text, with parameters that keep their names. */
+static nh_status build_again(nh_system **out, const nh_problem *from, const char *const *settings,
+                             size_t count, nh_report *report)
 {
-    const nh_problem *from = system->mechanics->problem;
     nh_problem *problem;
     nh_model *model;
     *out = NULL;
     nh_status status = nh_model_parse(&model, from->file, from->text, strlen(from->text), report);
     if (status != NH_OK)
         return status;
-    status = nh_problem_build_named(&problem, model, (const char *const *)from->setting,
-                                    from->settings, report);
+    status = nh_problem_build_named(&problem, model, settings, count, report);
     if (status == NH_OK)
         status = build_on(out, problem, report);
     nh_model_free(model);
+    return status;
+}
+
+nh_status nh_system_build_named(nh_system **out, const nh_system *system, nh_report *report)
+{
+    const nh_problem *from = system->mechanics->problem;
+    return build_again(out, from, (const char *const *)from->setting, from->settings, report);
+}
+
+nh_status nh_system_build_open(nh_system **out, const nh_system *system, nh_report *report)
+{
+    const nh_problem *from = system->mechanics->problem;
+    const size_t inputs = (size_t)from->inputs;
+    const char **setting = calloc(from->settings + inputs + 1, sizeof *setting);
+    char(*held)[NH_NAME_LONGEST + 40] = calloc(inputs + 1, sizeof *held);
+    nh_status status = NH_NO_MEMORY;
+    *out = NULL;
+    if (setting && held) {
+        memcpy(setting, from->setting, from->settings * sizeof *setting);
+        for (size_t i = 0; i < inputs; i++) {
+            snprintf(held[i], sizeof *held, "input %s:held", from->input[i].name);
+            setting[from->settings + i] = held[i];
+        }
+        status = build_again(out, from, setting, from->settings + inputs, report);
+    } else
+        nh_fail_memory(report);
+    free(setting);
+    free(held);
     return status;
 }
 
@@ -466,10 +495,19 @@ nh_status nh_system_default_inputs(const nh_system *system, double t, const doub
     if (system->shape.inputs == 0)
         return NH_OK;
     const nh_problem *problem = system->mechanics->problem;
-    double *rest = calloc((size_t)system->velocities + 1, sizeof *rest); /* for what is not given */
+    const size_t n = (size_t)system->velocities, inputs = (size_t)system->shape.inputs;
+    double *rest = calloc(n + inputs + 1, sizeof *rest); /* for what is not given */
+    double *given = rest ? rest + n : NULL; /* named parameters, on which defaults may depend */
+    for (int i = problem->open_values; given && i < system->shape.inputs; i++) {
+        const int at = i - problem->open_values;
+        given[i] = system->parameter ? system->parameter[at] : problem->parameter[at].value;
+    }
     nh_status status = rest ? nh_system_evaluate_with(system, NH_FN_INPUTS, t, q ? q : rest,
-                                                      v ? v : rest, NULL, NULL, u, report)
+                                                      v ? v : rest, NULL, given, u, report)
                             : nh_fail_memory(report);
+    if (status == NH_OK && given)
+        memcpy(u + problem->open_values, given + problem->open_values,
+               (inputs - (size_t)problem->open_values) * sizeof *u);
     for (int i = 0; i < problem->inputs && status == NH_OK; i++) {
         const nh_input_table *table = &problem->input[i].table;
         if (table->rows > 0)

@@ -21,6 +21,8 @@ struct nh_system {
     nh_shape shape;
     nh_facts facts;
     nh_remarks remarks; /* about the model */
+    const double *parameter; /* of one with named parameters: their present values, instead of those
+                                with which it was built; or NULL */
     pthread_mutex_t lock;
     nh_tape *tape[NH_FN_COUNT];
     nh_tape *drawing; /* the channels of the model's drawing (drawn.c) */
@@ -30,6 +32,8 @@ struct nh_system {
  * shape.inputs - problem->open_values of them; those that the problem marks as fixed are not
  * read. */
 nh_status nh_system_build_named(nh_system **out, const nh_system *system, nh_report *report);
+/* The same with every input open and held, so that its value is an argument, too. */
+nh_status nh_system_build_open(nh_system **out, const nh_system *system, nh_report *report);
 
 /* The tape of a function; NULL with a report if it cannot be made. */
 nh_status nh_system_tape(const nh_tape **out, const nh_system *system, nh_fn fn, nh_report *report);

@@ -1,0 +1,25 @@
+/* The reports of nonholo linearise as text, JSON and plot. */
+#ifndef CLI_LINEARISE_REPORT_H
+#define CLI_LINEARISE_REPORT_H
+
+#include <nonholo_analysis.h>
+
+#include "options.h"
+
+typedef struct stability_report {
+    const nh_stability *found;
+    const char *parameter;
+    const nh_system *system;
+    const options *given;
+} stability_report;
+
+void linearise_print_text(const nh_linearisation *l, const options *given);
+void linearise_print_json(const nh_linearisation *l, const options *given);
+void stability_print_text(const stability_report *r);
+void stability_print_json(const stability_report *r);
+
+/* Return the exit code. */
+int linearise_draw(const nh_linearisation *l, const char *path);
+int stability_draw(const stability_report *r, const char *path);
+
+#endif

@@ -1,0 +1,43 @@
+/* The continuous symmetries of the motion among the fields
+ *
+ *     X(q) = L q + b
+ *
+ * that turn and shift: shifts of a coordinate; turning of two coordinates in their plane; turning a
+ * rotation about axes fixed in space, or about its own. Combinations of them commute with the
+ * motion, such as x -> -y, y -> x together with a shift of the heading. They form a Lie algebra,
+ * which need not be abelian. */
+#ifndef NH_ANALYSIS_GENERATORS_H
+#define NH_ANALYSIS_GENERATORS_H
+
+#include "analysis/local.h"
+
+typedef enum nh_turn {
+    NH_SHIFT, /* of coordinate i */
+    NH_SPACE, /* of the rotation that begins at i, about axis j in space */
+    NH_BODY,  /* about its own axis j */
+    NH_PLANE  /* of coordinates i and j */
+} nh_turn;
+
+typedef struct nh_simple_field {
+    nh_turn turn;
+    int i, j;
+} nh_simple_field;
+
+typedef struct nh_generators {
+    int coordinates, count, fields;
+    nh_simple_field *field; /* [fields] */
+    double *factor;         /* [count][fields] */
+    char **name;            /* [count] "yaw", "R about its axis 3" */
+} nh_generators;
+
+/* Of the system near a point on the constraints. */
+nh_status nh_generators_find(nh_generators *out, nh_local *s, const double *point,
+                             nh_report *report);
+void nh_generators_free(nh_generators *g);
+
+/* Adds factor * (L x), and where `whole` also factor * b, to out[coordinates]: with x = q and whole
+ * the field itself, with x = v its rate of change. */
+void nh_generator_add(const nh_generators *g, int index, double factor, const double *x, bool whole,
+                      double *out);
+
+#endif

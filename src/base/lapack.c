@@ -1,0 +1,180 @@
+/* Dense matrices by LAPACK: see lapack.h. LAPACK stores columns, so it is given the transposed
+ * matrices. */
+#include "base/lapack.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef NH_HAVE_LAPACK
+const bool nh_have_lapack = true;
+
+void dgesvd_(const char *jobu, const char *jobvt, const int *m, const int *n, double *a,
+             const int *lda, double *s, double *u, const int *ldu, double *vt, const int *ldvt,
+             double *work, const int *lwork, int *info);
+void dgeevx_(const char *balance, const char *jobvl, const char *jobvr, const char *sense,
+             const int *n, double *a, const int *lda, double *wr, double *wi, double *vl,
+             const int *ldvl, double *vr, const int *ldvr, int *ilo, int *ihi, double *scale,
+             double *norm, double *rconde, double *rcondv, double *work, const int *lwork,
+             int *iwork, int *info);
+
+/* The singular values of the transposed matrix, columns x rows; a is destroyed. */
+static bool call_svd(nh_svd *out, double *a)
+{
+    const int rows = out->rows > 0 ? out->rows : 1, columns = out->columns > 0 ? out->columns : 1;
+    const int values = out->values > 0 ? out->values : 1;
+    int query = -1, info;
+    double size;
+    dgesvd_("A", "S", &out->columns, &out->rows, a, &columns, out->value, out->right, &columns,
+            out->left, &values, &size, &query, &info);
+    const int length = (int)size;
+    double *work = malloc(((size_t)length + 1) * sizeof *work);
+    /* LAPACK returns the left vectors as columns of a values x rows matrix */
+    double *left = calloc((size_t)values * (size_t)rows, sizeof *left);
+    if (work && left) {
+        dgesvd_("A", "S", &out->columns, &out->rows, a, &columns, out->value, out->right, &columns,
+                left, &values, work, &length, &info);
+        for (int i = 0; i < out->values; i++)
+            for (int j = 0; j < out->rows; j++)
+                out->left[i * out->rows + j] = left[j * values + i];
+    }
+    const bool ok = work && left && info == 0;
+    free(work);
+    free(left);
+    return ok;
+}
+
+static void take_eigenvectors(int n, const double *wi, const double *columns,
+                              double complex *vectors)
+{
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            const double *re = columns + (size_t)i * (size_t)n;
+            vectors[i * n + j] = wi[i] == 0  ? re[j]
+                                 : wi[i] > 0 ? CMPLX(re[j], re[n + j])
+                                             : CMPLX(re[j - n], -re[j]);
+        }
+}
+
+/* `space` has room for n (3 n + 6) numbers; a is destroyed. */
+static bool call_eigen(nh_eigen *out, double *a, double *space)
+{
+    const int n = out->n;
+    const size_t N = (size_t)n;
+    double *wr = space, *wi = wr + N, *scale = wi + N, *conde = scale + N, *condv = conde + N;
+    double *vl = condv + N, *vr = vl + N * N, norm, size;
+    int *iwork = malloc((2 * N + 1) * sizeof *iwork), low, high, info = 1, query = -1;
+    dgeevx_("B", "V", "V", "E", &n, a, &n, wr, wi, vl, &n, vr, &n, &low, &high, scale, &norm, conde,
+            condv, &size, &query, iwork, &info);
+    const int length = (int)size;
+    double *work = malloc(((size_t)length + 1) * sizeof *work);
+    if (work && iwork)
+        dgeevx_("B", "V", "V", "E", &n, a, &n, wr, wi, vl, &n, vr, &n, &low, &high, scale, &norm,
+                conde, condv, work, &length, iwork, &info);
+    const bool ok = work && iwork && info == 0;
+    for (int i = 0; ok && i < n; i++) {
+        out->value[i] = CMPLX(wr[i], wi[i]);
+        out->condition[i] = 1 / conde[i];
+    }
+    if (ok) {
+        take_eigenvectors(n, wi, vr, out->right);
+        take_eigenvectors(n, wi, vl, out->left);
+    }
+    free(work);
+    free(iwork);
+    return ok;
+}
+#else
+const bool nh_have_lapack = false;
+
+static bool call_svd(nh_svd *out, double *a)
+{
+    (void)out;
+    (void)a;
+    return false;
+}
+
+static bool call_eigen(nh_eigen *out, double *a, double *space)
+{
+    (void)out;
+    (void)a;
+    (void)space;
+    return false;
+}
+#endif
+
+/* ---- singular values ---- */
+
+bool nh_svd_find(nh_svd *out, int rows, int columns, const double *a)
+{
+    const size_t R = (size_t)rows, C = (size_t)columns, least = R < C ? R : C;
+    *out = (nh_svd){.rows = rows, .columns = columns, .values = (int)least};
+    double *memory = calloc(least * (1 + R) + C * C + R * C + 2, sizeof *memory);
+    if (!memory)
+        return false;
+    out->value = memory;
+    out->left = memory + least + 1;
+    out->right = out->left + least * R;
+    double *copy = out->right + C * C;
+    memcpy(copy, a, R * C * sizeof *a);
+    if (least > 0)
+        return call_svd(out, copy);
+    for (size_t i = 0; i < C; i++)
+        out->right[i * C + i] = 1;
+    return true;
+}
+
+void nh_svd_free(nh_svd *svd)
+{
+    free(svd->value);
+    *svd = (nh_svd){0};
+}
+
+int nh_svd_rank(const nh_svd *svd, double tolerance)
+{
+    int rank = 0;
+    while (rank < svd->values && svd->value[rank] > tolerance * svd->value[0])
+        rank++;
+    return rank;
+}
+
+void nh_svd_solve(const nh_svd *svd, int rank, const double *b, double *x)
+{
+    memset(x, 0, (size_t)svd->columns * sizeof *x);
+    for (int i = 0; i < rank; i++) {
+        double along = 0;
+        for (int j = 0; j < svd->rows; j++)
+            along += svd->left[i * svd->rows + j] * b[j];
+        for (int j = 0; j < svd->columns; j++)
+            x[j] += along / svd->value[i] * svd->right[i * svd->columns + j];
+    }
+}
+
+/* ---- eigenvalues ---- */
+
+bool nh_eigen_find(nh_eigen *out, int n, const double *a)
+{
+    const size_t N = (size_t)n;
+    *out = (nh_eigen){.n = n};
+    out->value = calloc(N + 2 * N * N + 1, sizeof *out->value);
+    out->condition = calloc(N + 1, sizeof *out->condition);
+    double *copy = malloc((N * N + N * (3 * N + 6) + 1) * sizeof *copy);
+    bool ok = out->value && out->condition && copy;
+    if (ok) {
+        out->right = out->value + N;
+        out->left = out->right + N * N;
+        for (size_t i = 0; i < N; i++)
+            for (size_t j = 0; j < N; j++)
+                copy[j * N + i] = a[i * N + j];
+        ok = n == 0 || call_eigen(out, copy, copy + N * N);
+    }
+    free(copy);
+    return ok;
+}
+
+void nh_eigen_free(nh_eigen *eigen)
+{
+    free(eigen->value);
+    free(eigen->condition);
+    *eigen = (nh_eigen){0};
+}
