@@ -13,24 +13,6 @@ enum { SETTLE_MOST = 30 }; /* iterations */
 
 /* ---- creation ---- */
 
-static nh_status add_tape(nh_local *s, nh_fn fn, nh_report *report)
-{
-    const nh_tape *tape;
-    if (s->interpreter.tape[fn])
-        return NH_OK;
-    const nh_status status = nh_system_tape(&tape, s->system, fn, report);
-    if (status != NH_OK)
-        return status;
-    double *slots = malloc((nh_tape_room(tape) + 1) * sizeof *slots);
-    if (!slots)
-        return nh_fail_memory(report);
-    if (tape->constants)
-        memcpy(slots, tape->constant, tape->constants * sizeof *slots);
-    s->interpreter.tape[fn] = tape;
-    s->interpreter.slots[fn] = slots;
-    return NH_OK;
-}
-
 static void find_places(nh_local *s)
 {
     const nh_shape *shape = &s->system->shape;
@@ -51,6 +33,21 @@ static void find_places(nh_local *s)
     s->g_row = s->k + m;
     s->inputs = s->g_row + s->positions;
     s->rows = s->inputs + s->given;
+}
+
+/* Every number takes as many places as there are lanes. */
+static bool make_room(nh_local *s)
+{
+    s->variant = nh_variant_wide();
+    s->lanes = nh_variant_lanes(s->variant);
+    const size_t lanes = (size_t)s->lanes, x = (size_t)(s->n + s->m + 2 * s->width);
+    const size_t outputs = (size_t)(s->rows + nh_system_observables(s->system));
+    s->place = nh_aligned_doubles(((size_t)s->l + x + outputs + 1) * lanes);
+    if (!s->place)
+        return false;
+    s->x = s->place + (size_t)s->l * lanes;
+    s->out = s->x + x * lanes;
+    return true;
 }
 
 static nh_status check(const nh_system *system, nh_report *report)
@@ -83,24 +80,26 @@ nh_status nh_local_begin(nh_local *s, const nh_system *system, double t, nh_repo
     find_places(s);
     const size_t parameters = (size_t)s->problem->parameters;
     s->parameter = malloc((parameters + 1) * sizeof *s->parameter);
-    s->x = calloc(3 * (size_t)s->width + 1, sizeof *s->x);
+    if (!make_room(s))
+        return nh_fail_memory(report);
     s->work = calloc((size_t)s->rows + (size_t)s->width + 2 * (size_t)s->open + 1, sizeof *s->work);
     s->followed = s->work ? s->work + s->rows + s->width : NULL;
-    if (!s->parameter || !s->x || !s->work)
+    if (!s->parameter || !s->work)
         return nh_fail_memory(report);
     for (size_t i = 0; i < parameters; i++)
         s->parameter[i] = s->problem->parameter[i].value;
     nh_graph_set_parameters(s->system->mechanics->g, s->parameter);
     s->system->parameter = s->parameter;
-    status = add_tape(s, NH_FN_EQUATIONS, report);
-    return status == NH_OK ? add_tape(s, NH_FN_EQUATIONS_ALONG, report) : status;
+    return nh_engine_call(&s->engine, s->system, s->variant, s->lanes,
+                          NH_FN_BIT(EQUATIONS) | NH_FN_BIT(EQUATIONS_ALONG), report);
 }
 
 void nh_local_end(nh_local *s)
 {
-    for (int fn = 0; fn < NH_CALLS; fn++)
-        free(s->interpreter.slots[fn]);
-    free(s->x);
+    nh_engine_free(&s->engine);
+    nh_engine_free(&s->second);
+    nh_engine_free(&s->outputs);
+    free(s->place);
     free(s->work);
     nh_system_free(s->system);
     free(s->parameter);
@@ -109,51 +108,64 @@ void nh_local_end(nh_local *s)
 
 /* ---- values ---- */
 
-/* x = (l, a), followed by directions in the order of functions.def. */
-static void call(nh_local *s, nh_fn fn, const double *point, double *out)
+static void fill(const nh_local *s, double *to, const double *from, int count)
 {
-    memcpy(s->x, point + s->l, (size_t)(s->m + s->n) * sizeof *s->x);
-    nh_interpreter_of(nh_variant_here())(&s->interpreter, fn, s->t, point, point + s->v, s->x, out,
-                                         point + s->u);
+    for (int i = 0; i < count; i++)
+        for (int lane = 0; lane < s->lanes; lane++)
+            to[i * s->lanes + lane] = from[i];
+}
+
+/* Puts the point into all lanes; x begins with (l, a). */
+static void go_to(nh_local *s, const double *point)
+{
+    fill(s, s->place, point, s->l);
+    fill(s, s->x, point + s->l, s->m + s->n);
+}
+
+/* The direction number `index` of x in all lanes, and in one of them. */
+static double *direction_at(const nh_local *s, int index)
+{
+    return s->x + (size_t)(s->n + s->m + index * s->width) * (size_t)s->lanes;
 }
 
 static void set_direction(nh_local *s, int index, const double *direction)
 {
-    const size_t width = (size_t)s->width;
-    memcpy(s->x + s->n + s->m + index * s->width, direction, width * sizeof *s->x);
+    fill(s, direction_at(s, index), direction, s->width);
+}
+
+static void call(nh_local *s, const engine *e, nh_fn fn)
+{
+    const size_t lanes = (size_t)s->lanes;
+    e->call[fn](e->self, fn, s->t, s->place, s->place + (size_t)s->v * lanes, s->x, s->out,
+                s->place + (size_t)s->u * lanes);
+}
+
+static void take(const nh_local *s, int lane, int count, double *out)
+{
+    for (int i = 0; i < count; i++)
+        out[i] = s->out[i * s->lanes + lane];
 }
 
 void nh_local_values(nh_local *s, const double *point, double *out)
 {
-    call(s, NH_FN_EQUATIONS, point, out);
-}
-
-void nh_local_along(nh_local *s, const double *point, const double *direction, double *out)
-{
-    set_direction(s, 0, direction);
-    call(s, NH_FN_EQUATIONS_ALONG, point, out);
-}
-
-nh_status nh_local_twice(nh_local *s, const double *point, const double *one, const double *other,
-                         double *out, nh_report *report)
-{
-    const nh_status status = add_tape(s, NH_FN_EQUATIONS_TWICE, report);
-    if (status != NH_OK)
-        return status;
-    set_direction(s, 0, one);
-    set_direction(s, 1, other);
-    call(s, NH_FN_EQUATIONS_TWICE, point, out);
-    return NH_OK;
+    go_to(s, point);
+    call(s, &s->engine, NH_FN_EQUATIONS);
+    take(s, 0, s->rows, out);
 }
 
 nh_status nh_local_outputs_along(nh_local *s, const double *point, const double *direction,
                                  double *out, nh_report *report)
 {
-    const nh_status status = add_tape(s, NH_FN_OUTPUTS_ALONG, report);
+    nh_status status = NH_OK;
+    if (!s->outputs.self)
+        status = nh_engine_call(&s->outputs, s->system, s->variant, s->lanes,
+                                NH_FN_BIT(OUTPUTS_ALONG), report);
     if (status != NH_OK)
         return status;
+    go_to(s, point);
     set_direction(s, 0, direction);
-    call(s, NH_FN_OUTPUTS_ALONG, point, out);
+    call(s, &s->outputs, NH_FN_OUTPUTS_ALONG);
+    take(s, 0, nh_system_observables(s->system), out);
     return NH_OK;
 }
 
@@ -230,20 +242,46 @@ void nh_local_follow(const nh_local *s, const double *jacobian, double *directio
     follow(s, jacobian, u);
 }
 
+/* Derivatives along several columns, as many as there are lanes; entries of `column` may be -1. */
+static void along_columns(nh_local *s, const int *column)
+{
+    double *direction = direction_at(s, 0);
+    memset(direction, 0, (size_t)(s->width * s->lanes) * sizeof *direction);
+    for (int lane = 0; lane < s->lanes; lane++)
+        if (column[lane] >= 0)
+            direction[column[lane] * s->lanes + lane] = 1;
+    call(s, &s->engine, NH_FN_EQUATIONS_ALONG);
+}
+
+/* The next columns from *from on, one for each lane; false if there are none. */
+static bool next_columns(const nh_local *s, int parameter, int end, int *from, int *column)
+{
+    int lane = 0;
+    for (; *from < end && lane < s->lanes; (*from)++)
+        if (is_varied(s, *from, parameter))
+            column[lane++] = *from;
+    const bool some = lane > 0;
+    while (lane < s->lanes)
+        column[lane++] = -1;
+    return some;
+}
+
+static void find_columns(nh_local *s, const double *point, int parameter, int end, double *jacobian)
+{
+    int column[NH_LANES];
+    go_to(s, point);
+    for (int c = 0; next_columns(s, parameter, end, &c, column);) {
+        along_columns(s, column);
+        for (int lane = 0; lane < s->lanes; lane++)
+            for (int r = 0; r < s->rows && column[lane] >= 0; r++)
+                *entry(s, jacobian, r, column[lane]) = s->out[r * s->lanes + lane];
+    }
+}
+
 void nh_local_jacobian(nh_local *s, const double *point, int parameter, double *jacobian)
 {
-    double *direction = s->work + s->rows;
-    memset(direction, 0, (size_t)s->width * sizeof *direction);
     memset(jacobian, 0, (size_t)s->rows * (size_t)s->width * sizeof *jacobian);
-    for (int c = 0; c < s->width; c++) {
-        if (!is_varied(s, c, parameter < 0 ? s->given : parameter))
-            continue;
-        direction[c] = 1;
-        nh_local_along(s, point, direction, s->work);
-        direction[c] = 0;
-        for (int r = 0; r < s->rows; r++)
-            *entry(s, jacobian, r, c) = s->work[r];
-    }
+    find_columns(s, point, parameter < 0 ? s->given : parameter, s->width, jacobian);
     double *u = s->work;
     for (int c = 0; c < s->l && s->open > 0; c++)
         if (inputs_follow(s, jacobian, c, u))
@@ -252,32 +290,48 @@ void nh_local_jacobian(nh_local *s, const double *point, int parameter, double *
                     *entry(s, jacobian, r, c) += *entry(s, jacobian, r, s->u + i) * u[i];
 }
 
+/* How one column changes, from the results in a lane: `rows` is a copy of them. */
+static void column_along(const nh_local *s, const double *jacobian, int column, double *rows,
+                         double *change)
+{
+    follow(s, jacobian, rows + s->inputs); /* how the inputs follow, to second order */
+    for (int r = 0; r < s->inputs; r++) {
+        double sum = rows[r];
+        for (int i = 0; i < s->open; i++)
+            sum += jacobian[(size_t)r * (size_t)s->width + (size_t)(s->u + i)] * rows[s->inputs + i];
+        *entry(s, change, r, column) = sum;
+    }
+}
+
 nh_status nh_local_jacobian_along(nh_local *s, const double *point, const double *jacobian,
                                   const double *direction, double *change, nh_report *report)
 {
-    double *one = calloc((size_t)s->width + 1, sizeof *one);
-    double *out = malloc(((size_t)s->rows + 1) * sizeof *out);
-    nh_status status = one && out ? NH_OK : nh_fail_memory(report);
-    for (int c = 0; c < s->width && status == NH_OK; c++) {
-        for (int r = 0; r < s->rows; r++)
-            *entry(s, change, r, c) = 0;
-        if (!is_varied(s, c, s->given))
-            continue;
-        memset(one, 0, (size_t)s->width * sizeof *one);
-        inputs_follow(s, jacobian, c, one + s->u);
-        one[c] = 1;
-        status = nh_local_twice(s, point, one, direction, out, report);
-        follow(s, jacobian, out + s->inputs); /* how the inputs follow, to second order */
-        for (int r = 0; r < s->inputs && status == NH_OK; r++) {
-            *entry(s, change, r, c) = out[r];
+    nh_status status = NH_OK;
+    if (!s->second.self)
+        status = nh_engine_call(&s->second, s->system, s->variant, s->lanes,
+                                NH_FN_BIT(EQUATIONS_TWICE), report);
+    if (status != NH_OK)
+        return status;
+    int column[NH_LANES];
+    double *one = direction_at(s, 0), *rows = s->work, *u = rows + s->rows;
+    memset(change, 0, (size_t)s->rows * (size_t)s->width * sizeof *change);
+    go_to(s, point);
+    set_direction(s, 1, direction);
+    for (int c = 0; next_columns(s, s->given, s->width, &c, column);) {
+        memset(one, 0, (size_t)(s->width * s->lanes) * sizeof *one);
+        for (int lane = 0; lane < s->lanes && column[lane] >= 0; lane++) {
+            inputs_follow(s, jacobian, column[lane], u);
             for (int i = 0; i < s->open; i++)
-                *entry(s, change, r, c) +=
-                    jacobian[r * s->width + s->u + i] * out[s->inputs + i];
+                one[(s->u + i) * s->lanes + lane] = u[i];
+            one[column[lane] * s->lanes + lane] = 1;
+        }
+        call(s, &s->second, NH_FN_EQUATIONS_TWICE);
+        for (int lane = 0; lane < s->lanes && column[lane] >= 0; lane++) {
+            take(s, lane, s->rows, rows);
+            column_along(s, jacobian, column[lane], rows, change);
         }
     }
-    free(one);
-    free(out);
-    return status;
+    return NH_OK;
 }
 
 /* ---- accelerations ---- */
@@ -389,21 +443,17 @@ bool nh_local_solve(const nh_local *s, const double *jacobian, double *change)
 /* ---- constraints ---- */
 
 /* One step of Gauss and Newton; `rows` are those of k and g. */
-static bool land_once(nh_local *s, double *point, const bool *may, double *a, double *step,
-                      double *change)
+static bool land_once(nh_local *s, double *point, const bool *may, double *jacobian, double *a,
+                      double *step, double *change)
 {
     const int rows = s->m + s->positions;
-    double *direction = s->work + s->rows, *b = step + s->u;
-    memset(direction, 0, (size_t)s->width * sizeof *direction);
-    for (int c = 0; c < s->u; c++) {
-        const bool varied = is_varied(s, c, -1) && (!may || may[c]);
-        direction[c] = varied;
-        if (varied)
-            nh_local_along(s, point, direction, s->work);
-        direction[c] = 0;
-        for (int r = 0; r < rows; r++)
-            a[r * s->u + c] = varied ? s->work[s->k + r] : 0;
-    }
+    double *b = step + s->u;
+    find_columns(s, point, s->given, s->u, jacobian);
+    for (int r = 0; r < rows; r++)
+        for (int c = 0; c < s->u; c++)
+            a[r * s->u + c] = is_varied(s, c, s->given) && (!may || may[c])
+                                  ? *entry(s, jacobian, s->k + r, c)
+                                  : 0;
     nh_local_values(s, point, s->work);
     memcpy(b, s->work + s->k, (size_t)rows * sizeof *b);
     nh_svd svd;
@@ -425,11 +475,13 @@ bool nh_local_land(nh_local *s, double *point, const bool *may)
     const size_t rows = (size_t)(s->m + s->positions), columns = (size_t)s->u;
     if (rows == 0)
         return true;
-    double *a = malloc((rows * columns + columns + rows + 1) * sizeof *a);
+    const size_t table = (size_t)s->rows * (size_t)s->width;
+    double *a = malloc((rows * columns + columns + rows + table + 1) * sizeof *a);
+    double *jacobian = a ? a + rows * columns + columns + rows : NULL;
     double change = 1, before = INFINITY;
     bool ok = a != NULL;
     for (int turn = 0; turn < SETTLE_MOST && ok && change > 1e-15; turn++) {
-        ok = land_once(s, point, may, a, a + rows * columns, &change);
+        ok = land_once(s, point, may, jacobian, a, a + rows * columns, &change);
         if (change < 1e-12 && change >= before / 2)
             break; /* round-off */
         before = change;

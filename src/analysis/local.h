@@ -13,6 +13,7 @@
 #ifndef NH_ANALYSIS_LOCAL_H
 #define NH_ANALYSIS_LOCAL_H
 
+#include "run/run.h"
 #include "system/system.h"
 
 typedef struct nh_local {
@@ -25,8 +26,11 @@ typedef struct nh_local {
     int rows, width;
     int q, v, u, l, a;           /* where the parts of a point begin */
     int drift, k, g_row, inputs; /* where the parts of the residuals begin */
-    nh_interpreter interpreter;
-    double *x, *work, *followed;
+    engine engine, second, outputs; /* EQUATIONS and their derivatives; the others on demand */
+    nh_variant variant;             /* which evaluates `lanes` directions at once */
+    int lanes;
+    double *place, *x, *out; /* its arguments q, v, u; x; results */
+    double *work, *followed;
 } nh_local;
 
 /* NH_NOT_APPLICABLE if there are no equations, or if they depend on time. nh_local_end in either
@@ -39,8 +43,6 @@ void nh_local_inputs(nh_local *s, double *point);
 
 void nh_local_values(nh_local *s, const double *point, double *out);
 void nh_local_along(nh_local *s, const double *point, const double *direction, double *out);
-nh_status nh_local_twice(nh_local *s, const double *point, const double *one, const double *other,
-                         double *out, nh_report *report);
 
 /* The changes of the observables. */
 nh_status nh_local_outputs_along(nh_local *s, const double *point, const double *direction,
