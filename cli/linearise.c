@@ -21,8 +21,8 @@ static int parse_locate(const char *text, unsigned *wanted)
     while (text && *text) {
         const size_t length = strcspn(text, ",");
         int which = 0;
-        while (which < NAMES && (strlen(names[which]) != length ||
-                                 strncmp(names[which], text, length) != 0))
+        while (which < NAMES &&
+               (strlen(names[which]) != length || strncmp(names[which], text, length) != 0))
             which++;
         if (which == NAMES)
             return complain("--locate needs hopf, zero, double, collision or all, separated by "
@@ -43,7 +43,8 @@ static int check(const options *given, nh_sweep *sweep, char *name, size_t room,
     if (!answer && given->sweep_count == 1)
         answer = parse_sweep(given->sweeps[0], sweep, name, room);
     if (!answer && given->locate && given->sweep_count == 0)
-        answer = complain("--locate needs --sweep NAME=a:b:n, the values between which it searches");
+        answer =
+            complain("--locate needs --sweep NAME=a:b:n, the values between which it searches");
     if (!answer && given->plot && nh_panels_can_plot(given->plot, &report) != NH_OK)
         answer = complain_report(&report);
     return answer;
@@ -128,11 +129,12 @@ const command command_linearise = {
     .name = "linearise",
     .summary = "steady motion near the start, and its stability",
     .operands = "MODEL [--sweep NAME=a:b:n]",
-    .help = "Finds the steady motion nearest to the start: a rest, or a motion whose velocities "
-            "are\nconstant in axes that move along, such as straight riding, rolling on a circle or\n"
-            "precession. Linearises about it, within the constraints and without what symmetries "
-            "make\nirrelevant, and prints the eigenvalues. With --sweep, does so for many values of "
-            "a\nparameter; with --locate, also finds where stability changes.",
+    .help =
+        "Finds the steady motion nearest to the start: a rest, or a motion whose velocities "
+        "are\nconstant in axes that move along, such as straight riding, rolling on a circle or\n"
+        "precession. Linearises about it, within the constraints and without what symmetries "
+        "make\nirrelevant, and prints the eigenvalues. With --sweep, does so for many values of "
+        "a\nparameter; with --locate, also finds where stability changes.",
     .examples = "nonholo linearise benchmark-bicycle\n"
                 "nonholo linearise benchmark-bicycle --sweep speed=0:10:201 --locate hopf,zero "
                 "--plot e.svg\n"

@@ -20,11 +20,10 @@ int linearise_draw(const nh_linearisation *l, const char *path)
         im[i] = mode.im;
     }
     if (re) {
-        const nh_curve curve = {.name = "eigenvalues", .x = re, .y = im, .count = count, .dots = true};
-        const nh_panel panel = {.x_label = "real part",
-                                .y_label = "imaginary part",
-                                .curve = &curve,
-                                .curves = 1};
+        const nh_curve curve = {
+            .name = "eigenvalues", .x = re, .y = im, .count = count, .dots = true};
+        const nh_panel panel = {
+            .x_label = "real part", .y_label = "imaginary part", .curve = &curve, .curves = 1};
         snprintf(title, sizeof title, "%s, eigenvalues",
                  nh_system_name(nh_linearisation_system(l)));
         status = nh_panels_plot(&panel, 1, path, title, &report);
@@ -140,8 +139,8 @@ static int fill_curves(nh_curve *curve, const branches *b, const double *y, cons
 {
     int count = 0;
     for (int k = 0; k < b->number; k++)
-        curve[count++] = (nh_curve){
-            .name = "", .x = b->x, .y = y + k * b->count, .count = b->count};
+        curve[count++] =
+            (nh_curve){.name = "", .x = b->x, .y = y + k * b->count, .count = b->count};
     curve[count++] = (nh_curve){.name = "", .x = ends, .y = zero, .count = 2, .guide = true};
     if (m->count)
         curve[count++] =
@@ -163,9 +162,11 @@ int stability_draw(const stability_report *r, const char *path)
         nh_curve *other = curve + b.number + 2;
         const int count = fill_curves(curve, &b, b.re, &m, m.re, zero, ends);
         fill_curves(other, &b, b.im, &m, m.im, zero, ends);
-        const nh_panel panel[2] = {
-            {.y_label = "real part", .curve = curve, .curves = count},
-            {.x_label = r->parameter, .y_label = "imaginary part", .curve = other, .curves = count}};
+        const nh_panel panel[2] = {{.y_label = "real part", .curve = curve, .curves = count},
+                                   {.x_label = r->parameter,
+                                    .y_label = "imaginary part",
+                                    .curve = other,
+                                    .curves = count}};
         snprintf(title, sizeof title, "%s, eigenvalues", nh_system_name(r->system));
         status = nh_panels_plot(panel, 2, path, title, &report);
     }

@@ -37,8 +37,7 @@ static void print_motion(const nh_linearisation *l)
     nh_linearisation_state(l, q, q + n);
     for (int i = 0; i < k; i++)
         moves |= fabs(q[n + i]) > 1e-14;
-    printf("%s: %s, %s (residual %.1e)\n", nh_system_name(system),
-           moves ? "steady motion" : "rest",
+    printf("%s: %s, %s (residual %.1e)\n", nh_system_name(system), moves ? "steady motion" : "rest",
            nh_linearisation_kept_start(l) ? "the start itself" : "found near the start",
            nh_linearisation_residual(l));
     print_values("  at      ", nh_system_coordinate_name, system, q, n);
@@ -375,9 +374,15 @@ static void print_ranges(const stability_report *r)
         const int growing = growing_at(s, i);
         for (next = i + 1; next < count && growing_at(s, next) == growing;)
             next++;
-        printf("  %-24s", growing < 0 ? "nothing steady found" : growing ? "" : "none grows");
-        if (growing > 0)
-            printf("\r  %d eigenvalue%s grow%-9s", growing, plural(growing), growing == 1 ? "s" : "");
+        char text[48];
+        if (growing < 0)
+            snprintf(text, sizeof text, "nothing steady found");
+        else if (growing == 0)
+            snprintf(text, sizeof text, "none grows");
+        else
+            snprintf(text, sizeof text, "%d eigenvalue%s", growing,
+                     growing == 1 ? " grows" : "s grow");
+        printf("  %-22s", text);
         printf(" %s = %.10g", r->parameter, nh_stability_value(s, i));
         if (next - 1 > i)
             printf(" to %.10g", nh_stability_value(s, next - 1));
@@ -387,11 +392,10 @@ static void print_ranges(const stability_report *r)
 
 static void print_located(const stability_report *r)
 {
-    static const char *const meaning[] = {
-        [NH_HOPF] = "a pair crosses the imaginary axis",
-        [NH_ZERO_CROSSING] = "an eigenvalue passes zero",
-        [NH_DOUBLE] = "real eigenvalues meet",
-        [NH_COLLISION] = "imaginary pairs meet"};
+    static const char *const meaning[] = {[NH_HOPF] = "a pair crosses the imaginary axis",
+                                          [NH_ZERO_CROSSING] = "an eigenvalue passes zero",
+                                          [NH_DOUBLE] = "real eigenvalues meet",
+                                          [NH_COLLISION] = "imaginary pairs meet"};
     const int count = nh_stability_located(r->found);
     printf("located:%s\n", count ? "" : " nothing between these values");
     for (int i = 0; i < count; i++) {

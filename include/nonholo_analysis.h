@@ -270,8 +270,8 @@ typedef struct nh_mode {
 } nh_mode;
 NH_API int nh_linearisation_modes(const nh_linearisation *l);
 NH_API nh_mode nh_linearisation_mode(const nh_linearisation *l, int index);
-/* Zeros, by where they come from: a symmetry that was divided out, a family of steady motions (named
- * by the parameter or the variable that changes in it), or a chain. */
+/* Zeros, by where they come from: a symmetry that was divided out, a family of steady motions
+ * (named by the parameter or the variable that changes in it), or a chain. */
 NH_API int nh_linearisation_zeros(const nh_linearisation *l);
 NH_API const char *nh_linearisation_zero_name(const nh_linearisation *l, int index);
 NH_API int nh_linearisation_zero_multiplicity(const nh_linearisation *l, int index);
@@ -281,9 +281,9 @@ NH_API const char *nh_linearisation_remark(const nh_linearisation *l, int index)
 /* Linearises for each value of a parameter, on which the start may depend, and locates between them
  * the points named by `locate`: where a pair of eigenvalues crosses the imaginary axis (NH_HOPF),
  * where a real eigenvalue crosses zero, or a pair turns from one axis onto the other there
- * (NH_ZERO_CROSSING), where real eigenvalues become complex (NH_DOUBLE), and where imaginary pairs meet (NH_COLLISION).
- * `frequency` is the imaginary part there; (rate_re, rate_im) the derivative of the eigenvalue by
- * the parameter, not finite where eigenvalues meet. */
+ * (NH_ZERO_CROSSING), where real eigenvalues become complex (NH_DOUBLE), and where imaginary pairs
+ * meet (NH_COLLISION). `frequency` is the imaginary part there; (rate_re, rate_im) the derivative
+ * of the eigenvalue by the parameter, not finite where eigenvalues meet. */
 typedef enum nh_point_kind {
     NH_HOPF = 1,
     NH_ZERO_CROSSING = 2,

@@ -89,10 +89,12 @@ nh_status nh_about_find(nh_about *s, int parameter, double value, nh_report *rep
         status = nh_steady_find(&s->steady, s->point, report);
     if (status == NH_OK)
         status = nh_reduced_find(&s->reduced, &s->steady, !s->keep_symmetries, report);
-    if (status == NH_OK && !nh_spectrum_find(&s->spectrum, s->reduced.order, s->reduced.A, s->zeros))
-        status = nh_fail(report, NH_NOT_CONVERGED,
-                         "the eigenvalues could not be computed: the matrix is not finite, or LAPACK "
-                         "did not converge");
+    if (status == NH_OK &&
+        !nh_spectrum_find(&s->spectrum, s->reduced.order, s->reduced.A, s->zeros))
+        status =
+            nh_fail(report, NH_NOT_CONVERGED,
+                    "the eigenvalues could not be computed: the matrix is not finite, or LAPACK "
+                    "did not converge");
     return status;
 }
 
@@ -207,10 +209,9 @@ nh_status nh_about_start_along(nh_about *s, int parameter, double *direction, nh
         list[i] = (int)i < p->coordinates ? p->start_q[i] : NH_ZERO;
         list[n + i] = p->start_v[i];
     }
-    if (status == NH_OK &&
-        !(nh_tangents(p->graph, list, 2 * n, change_of, &c, change) &&
-          settle(s, change, fixed, direction) &&
-          stay_on_constraints(s, parameter, fixed, direction)))
+    if (status == NH_OK && !(nh_tangents(p->graph, list, 2 * n, change_of, &c, change) &&
+                             settle(s, change, fixed, direction) &&
+                             stay_on_constraints(s, parameter, fixed, direction)))
         status = nh_fail_memory(report);
     free(list);
     free(fixed);

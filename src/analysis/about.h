@@ -3,7 +3,7 @@
 #define NH_ANALYSIS_ABOUT_H
 
 #include "analysis/reduced.h"
-#include "analysis/spectrum.h"
+#include "analysis/eigenvalues.h"
 
 typedef struct nh_about {
     nh_start_options start;

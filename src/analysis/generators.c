@@ -1,8 +1,8 @@
 /* Finds the symmetries of the motion. A field X is one if it takes motions to motions: in every
  * state on the constraints, the change dq = X(q), dv = L v stays on the constraints, and the
- * acceleration then changes by L a. These conditions are linear in X, so the symmetries are the null
- * space of their matrix in several random states. It is brought to a form in which every field has
- * a part of its own, after which it is named. */
+ * acceleration then changes by L a. These conditions are linear in X, so the symmetries are the
+ * null space of their matrix in several random states. It is brought to a form in which every field
+ * has a part of its own, after which it is named. */
 #include "analysis/generators.h"
 
 #include "base/lapack.h"
@@ -298,6 +298,82 @@ static bool name_all(nh_generators *g, const nh_problem *p)
         if (!(g->name[i] = name_of(g, p, i)))
             return false;
     return g->name != NULL;
+}
+
+/* ---- rates that leave a state where it is ---- */
+
+/* Symmetries that do not move the state, such as turning a sleeping top about the vertical and
+ * back about its own axis, leave the rates undetermined. Turning in space gets rate zero first, so
+ * that perturbations are seen from axes that do not turn with the body. */
+static int preference(const nh_generators *g, int index)
+{
+    for (int f = 0; f < g->fields; f++)
+        if (g->factor[index * g->fields + f] != 0)
+            return g->field[f].turn == NH_SPACE || g->field[f].turn == NH_PLANE ? 0 : 1;
+    return 1;
+}
+
+static void reduce_by(int d, int rows, double *null, int row, int column, double *rate)
+{
+    double *pivot = null + row * d;
+    const double share = rate[column] / pivot[column];
+    for (int c = 0; c < d; c++)
+        rate[c] -= share * pivot[c];
+    rate[column] = 0;
+    for (int r = 0; r < rows; r++) {
+        const double factor = r == row ? 0 : null[r * d + column] / pivot[column];
+        for (int c = 0; c < d; c++)
+            null[r * d + c] -= factor * pivot[c];
+    }
+}
+
+/* Rows are solutions of X(state) = 0. */
+static void set_rates_to_zero(const nh_generators *g, int rows, double *null, double *rate)
+{
+    const int d = g->count;
+    for (int pass = 0, used = 0; pass < 2; pass++)
+        for (int c = 0; c < d && used < rows; c++) {
+            int row = -1;
+            for (int r = used; r < rows; r++)
+                if (preference(g, c) == pass && fabs(null[r * d + c]) > 1e-6 &&
+                    (row < 0 || fabs(null[r * d + c]) > fabs(null[row * d + c])))
+                    row = r;
+            if (row < 0)
+                continue;
+            for (int j = 0; j < d; j++) {
+                const double moved = null[row * d + j];
+                null[row * d + j] = null[used * d + j];
+                null[used * d + j] = moved;
+            }
+            reduce_by(d, rows, null, used++, c, rate);
+        }
+}
+
+bool nh_generators_settle(const nh_generators *g, const nh_local *s, const double *point,
+                          double *rate)
+{
+    const int d = g->count, n = s->coordinates;
+    double *a = calloc(2 * (size_t)(n * d) + (size_t)(d * d) + (size_t)n + 1, sizeof *a);
+    if (!a)
+        return false;
+    double *null = a + 2 * n * d, *X = null + d * d;
+    for (int i = 0; i < d; i++)
+        for (int half = 0; half < 2; half++) {
+            memset(X, 0, (size_t)n * sizeof *X);
+            nh_generator_add(g, i, 1, point + half * s->v, half == 0, X);
+            for (int c = 0; c < n; c++)
+                a[(half * n + c) * d + i] = X[c];
+        }
+    nh_svd svd;
+    const bool ok = nh_svd_find(&svd, 2 * n, d, a);
+    const int rank = ok ? nh_svd_rank(&svd, 1e-8) : d, rows = d - rank;
+    if (ok && rows > 0)
+        memcpy(null, svd.right + rank * d, (size_t)(rows * d) * sizeof *null);
+    if (ok && rows > 0)
+        set_rates_to_zero(g, rows, null, rate);
+    nh_svd_free(&svd);
+    free(a);
+    return ok;
 }
 
 /* ---- all of it ---- */

@@ -40,4 +40,9 @@ void nh_generators_free(nh_generators *g);
 void nh_generator_add(const nh_generators *g, int index, double factor, const double *x, bool whole,
                       double *out);
 
+/* Symmetries that do not move a state leave the rates of a motion through it undetermined: sets as
+ * many rates as possible to zero. False if out of memory. */
+bool nh_generators_settle(const nh_generators *g, const nh_local *s, const double *point,
+                          double *rate);
+
 #endif

@@ -2,8 +2,9 @@
 #include <nonholo_analysis.h>
 
 #include "analysis/linearise.h"
+#include "analysis/functionals.h"
 #include "base/decimal.h"
-#include "base/options.h"
+#include "base/option_struct.h"
 #include "base/status.h"
 #include "system/attitude.h"
 
@@ -184,12 +185,12 @@ static void remark_conditions(nh_linearisation *l)
         return;
     const double complex value = s->value[worst];
     const double digits = -log10(s->error[worst] / cabs(value));
-    nh_remarks_add(&l->remarks, "condition",
-                   "the eigenvalue %.6g%+.6gi has the condition number %.1e, because another one is "
-                   "close to it with almost the same mode (a double or defective eigenvalue): about "
-                   "%d digits of it can be trusted",
-                   creal(value), cimag(value), s->condition[worst],
-                   digits > 8 ? (int)digits : digits > 0 ? (int)fmin(digits, 8) : 0);
+    nh_remarks_add(
+        &l->remarks, "condition",
+        "the eigenvalue %.6g%+.6gi has the condition number %.1e, because another one is "
+        "close to it with almost the same mode (a double or defective eigenvalue): about "
+        "%d digits of it can be trusted",
+        creal(value), cimag(value), s->condition[worst], digits > 0 ? (int)digits : 0);
 }
 
 static void remark_zeros(nh_linearisation *l)
@@ -220,11 +221,12 @@ static void remark_frame(nh_linearisation *l)
             nh_print(text + strlen(text), sizeof text - strlen(text), "%s%s at the rate %.6g",
                      text[0] ? ", " : "", a->generators.name[i], rate[i]);
     if (text[0])
-        nh_remarks_add(&l->remarks, "frame",
-                       "the steady motion is its own image under some symmetries, so imaginary parts "
-                       "depend on the axes from which it is seen (real parts do not): here from axes "
-                       "that do not turn with the body, whose motion is %s",
-                       text);
+        nh_remarks_add(
+            &l->remarks, "frame",
+            "the steady motion is its own image under some symmetries, so imaginary parts "
+            "depend on the axes from which it is seen (real parts do not): here from axes "
+            "that do not turn with the body, whose motion is %s",
+            text);
 }
 
 /* ---- creation ---- */
@@ -335,7 +337,7 @@ int nh_linearisation_inputs(const nh_linearisation *l)
 
 int nh_linearisation_outputs(const nh_linearisation *l)
 {
-    return nh_system_observables(l->system);
+    return l->about.local.output_count;
 }
 
 const char *nh_linearisation_state_name(const nh_linearisation *l, int index)
@@ -354,7 +356,10 @@ const char *nh_linearisation_input_name(const nh_linearisation *l, int index)
 
 const char *nh_linearisation_output_name(const nh_linearisation *l, int index)
 {
-    return nh_system_observable_name(l->system, index);
+    const nh_local *s = &l->about.local;
+    return index >= 0 && index < s->output_count
+               ? nh_system_observable_name(s->system, s->output[index])
+               : NULL;
 }
 
 const double *nh_linearisation_matrix(const nh_linearisation *l, char name)

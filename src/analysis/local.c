@@ -35,6 +35,21 @@ static void find_places(nh_local *s)
     s->rows = s->inputs + s->given;
 }
 
+/* Inputs are listed among the observables, too. */
+static bool list_outputs(nh_local *s)
+{
+    const int count = nh_system_observables(s->system);
+    s->output = malloc(((size_t)count + 1) * sizeof *s->output);
+    for (int i = 0; s->output && i < count; i++) {
+        bool input = false;
+        for (int j = 0; j < s->problem->inputs && !input; j++)
+            input = nh_system_observable_name(s->system, i) == s->problem->input[j].name;
+        if (!input)
+            s->output[s->output_count++] = i;
+    }
+    return s->output != NULL;
+}
+
 /* Every number takes as many places as there are lanes. */
 static bool make_room(nh_local *s)
 {
@@ -53,9 +68,10 @@ static bool make_room(nh_local *s)
 static nh_status check(const nh_system *system, nh_report *report)
 {
     if (!nh_have_lapack)
-        return nh_fail(report, NH_NOT_APPLICABLE,
-                       "this build of nonholo has no LAPACK, which linearisation needs: install "
-                       "liblapack-dev and build again ('nonholo --version' tells what is built in)");
+        return nh_fail(
+            report, NH_NOT_APPLICABLE,
+            "this build of nonholo has no LAPACK, which linearisation needs: install "
+            "liblapack-dev and build again ('nonholo --version' tells what is built in)");
     if (!system->mechanics)
         return nh_fail(report, NH_NOT_APPLICABLE,
                        "a system of C functions has no expressions to differentiate");
@@ -80,7 +96,7 @@ nh_status nh_local_begin(nh_local *s, const nh_system *system, double t, nh_repo
     find_places(s);
     const size_t parameters = (size_t)s->problem->parameters;
     s->parameter = malloc((parameters + 1) * sizeof *s->parameter);
-    if (!make_room(s))
+    if (!make_room(s) || !list_outputs(s))
         return nh_fail_memory(report);
     s->work = calloc((size_t)s->rows + (size_t)s->width + 2 * (size_t)s->open + 1, sizeof *s->work);
     s->followed = s->work ? s->work + s->rows + s->width : NULL;
@@ -100,6 +116,7 @@ void nh_local_end(nh_local *s)
     nh_engine_free(&s->second);
     nh_engine_free(&s->outputs);
     free(s->place);
+    free(s->output);
     free(s->work);
     nh_system_free(s->system);
     free(s->parameter);
@@ -165,7 +182,8 @@ nh_status nh_local_outputs_along(nh_local *s, const double *point, const double 
     go_to(s, point);
     set_direction(s, 0, direction);
     call(s, &s->outputs, NH_FN_OUTPUTS_ALONG);
-    take(s, 0, nh_system_observables(s->system), out);
+    for (int i = 0; i < s->output_count; i++)
+        out[i] = s->out[s->output[i] * s->lanes];
     return NH_OK;
 }
 
@@ -237,8 +255,8 @@ void nh_local_follow(const nh_local *s, const double *jacobian, double *directio
     for (int i = 0; i < s->open; i++)
         for (int c = 0; c < s->l; c++)
             if (c < s->u || c >= s->u + s->open)
-                u[i] += jacobian[(size_t)(s->inputs + i) * (size_t)s->width + (size_t)c] *
-                        direction[c];
+                u[i] +=
+                    jacobian[(size_t)(s->inputs + i) * (size_t)s->width + (size_t)c] * direction[c];
     follow(s, jacobian, u);
 }
 
@@ -298,7 +316,8 @@ static void column_along(const nh_local *s, const double *jacobian, int column, 
     for (int r = 0; r < s->inputs; r++) {
         double sum = rows[r];
         for (int i = 0; i < s->open; i++)
-            sum += jacobian[(size_t)r * (size_t)s->width + (size_t)(s->u + i)] * rows[s->inputs + i];
+            sum +=
+                jacobian[(size_t)r * (size_t)s->width + (size_t)(s->u + i)] * rows[s->inputs + i];
         *entry(s, change, r, column) = sum;
     }
 }

@@ -17,19 +17,20 @@
 #include "system/system.h"
 
 typedef struct nh_local {
-    nh_system *system;  /* own, with inputs and parameters open */
-    const nh_graph *g;  /* of its equations */
+    nh_system *system; /* own, with inputs and parameters open */
+    const nh_graph *g; /* of its equations */
     const nh_problem *problem;
     double t;
     double *parameter; /* values of the parameters, [parameters]; the graph reads them, too */
     int n, m, coordinates, positions, given, open;
     int rows, width;
-    int q, v, u, l, a;           /* where the parts of a point begin */
-    int drift, k, g_row, inputs; /* where the parts of the residuals begin */
+    int q, v, u, l, a;              /* where the parts of a point begin */
+    int drift, k, g_row, inputs;    /* where the parts of the residuals begin */
     engine engine, second, outputs; /* EQUATIONS and their derivatives; the others on demand */
     nh_variant variant;             /* which evaluates `lanes` directions at once */
     int lanes;
-    double *place, *x, *out; /* its arguments q, v, u; x; results */
+    int *output, output_count; /* observables other than inputs */
+    double *place, *x, *out;   /* its arguments q, v, u; x; results */
     double *work, *followed;
 } nh_local;
 
@@ -44,7 +45,7 @@ void nh_local_inputs(nh_local *s, double *point);
 void nh_local_values(nh_local *s, const double *point, double *out);
 void nh_local_along(nh_local *s, const double *point, const double *direction, double *out);
 
-/* The changes of the observables. */
+/* The changes of the outputs. */
 nh_status nh_local_outputs_along(nh_local *s, const double *point, const double *direction,
                                  double *out, nh_report *report);
 

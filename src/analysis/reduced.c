@@ -1,88 +1,15 @@
 /* Divides the linearised motion by constraints and symmetries: see reduced.h. */
 #include "analysis/reduced.h"
 
+#include "analysis/choose.h"
+#include "analysis/functionals.h"
 #include "base/dense.h"
 #include "base/lapack.h"
 #include "base/status.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- users' coordinates ---- */
-
-/* The rotation that contains a coordinate, or -1. */
-static int rotation_at(const nh_problem *p, int coordinate)
-{
-    for (int i = 0; i < p->rotations; i++)
-        if (coordinate >= p->rotation[i].first && coordinate < p->rotation[i].first + 4)
-            return i;
-    return -1;
-}
-
-void nh_functional_name(const nh_system *system, int functional, char *out, size_t room)
-{
-    const nh_problem *p = system->mechanics->problem;
-    int index = 0;
-    for (int c = 0; c < p->coordinates; c++) {
-        const int rotation = rotation_at(p, c);
-        if (rotation >= 0 && c == p->rotation[rotation].first)
-            continue;
-        if (index++ != functional)
-            continue;
-        if (rotation < 0)
-            snprintf(out, room, "%s", p->coordinate_name[c]);
-        else
-            snprintf(out, room, "%s.%d", p->rotation[rotation].name,
-                     c - p->rotation[rotation].first);
-        return;
-    }
-    snprintf(out, room, "%s", nh_system_velocity_name(system, functional - index));
-}
-
-/* 2 (p0 u' - u p0' - u x u')_i as a row for u', with the factor p; see attitude.h. */
-static void rate_row(const double *p, int i, double *row)
-{
-    const int b = (i + 1) % 3, c = (i + 2) % 3;
-    row[0] += -2 * p[1 + i];
-    row[1 + i] += 2 * p[0];
-    row[1 + c] += -2 * p[1 + b];
-    row[1 + b] += 2 * p[1 + c];
-}
-
-/* The body rate depends on p, too: 2 (p0' ...) with p and its rate v exchanged. */
-static void rate_row_of_position(const double *v, int i, double *row)
-{
-    const int b = (i + 1) % 3, c = (i + 2) % 3;
-    row[0] += 2 * v[1 + i];
-    row[1 + i] += -2 * v[0];
-    row[1 + b] += -2 * v[1 + c];
-    row[1 + c] += 2 * v[1 + b];
-}
-
-static void fill_functionals(nh_reduced *r)
-{
-    const nh_problem *p = r->s->problem;
-    const double *q = r->steady->point, *v = q + r->s->v;
-    const int nq = r->s->coordinates;
-    int row = 0, rate = r->positions;
-    for (int c = 0; c < r->s->n; c++) {
-        const int rotation = c < nq ? rotation_at(p, c) : -1;
-        if (rotation < 0) {
-            if (c < nq)
-                r->e[row++ * r->size + c] = 1;
-            r->e[rate++ * r->size + nq + c] = 1;
-            continue;
-        }
-        const int i = c - p->rotation[rotation].first - 1, first = p->rotation[rotation].first;
-        if (i < 0)
-            continue;
-        rate_row(q + first, i, r->e + row++ * r->size + first);
-        rate_row(q + first, i, r->e + rate * r->size + nq + first);
-        rate_row_of_position(v + first, i, r->e + rate++ * r->size + first);
-    }
-}
 
 static double dot(int n, const double *a, const double *b)
 {
@@ -145,67 +72,9 @@ static nh_status find_space(nh_reduced *r, nh_report *report)
 
 /* ---- choosing coordinates ---- */
 
-/* Eliminates with rows of `a` (functionals x columns) until no column is left, in the order of
- * preference that `rank` gives to the rows (lower ones first); of rows with equal preference the
- * first whose entry is not much smaller than the largest. Returns how many were chosen. */
-typedef struct choice {
-    int rows, columns;
-    double *a;
-    bool *used; /* [rows] */
-    int *row, *column;
-    int count;
-} choice;
-
-static double largest_in(const choice *w, int row, int *column)
+static bool choice_begin(nh_choose *w, const nh_reduced *r, int columns, const double *vectors)
 {
-    double most = 0;
-    for (int c = 0; c < w->columns; c++)
-        if (fabs(w->a[row * w->columns + c]) > most) {
-            most = fabs(w->a[row * w->columns + c]);
-            *column = c;
-        }
-    return most;
-}
-
-static void eliminate(choice *w, int row, int column)
-{
-    const int C = w->columns;
-    w->used[row] = true;
-    w->row[w->count] = row;
-    w->column[w->count++] = column;
-    for (int c = 0; c < C; c++) {
-        const double factor = c == column ? 0 : w->a[row * C + c] / w->a[row * C + column];
-        for (int i = 0; i < w->rows && factor != 0; i++)
-            w->a[i * C + c] -= factor * w->a[i * C + column];
-    }
-    for (int i = 0; i < w->rows; i++)
-        w->a[i * C + column] = 0;
-}
-
-/* Chooses among rows [from, to) while there is one with an entry above `least`; a row need not have
- * more than `share` of the largest. */
-static void choose_among(choice *w, int from, int to, const bool *allowed, double least,
-                         double share)
-{
-    while (w->count < w->columns) {
-        double most = 0;
-        int column = 0, row = -1;
-        for (int i = from; i < to; i++)
-            if (!w->used[i] && (!allowed || allowed[i]))
-                most = fmax(most, largest_in(w, i, &column));
-        if (!(most > least))
-            return;
-        for (int i = from; i < to && row < 0; i++)
-            if (!w->used[i] && (!allowed || allowed[i]) &&
-                largest_in(w, i, &column) >= share * most)
-                row = i;
-        eliminate(w, row, column);
-    }
-}
-
-static bool choice_begin(choice *w, const nh_reduced *r, int columns, const double *vectors)
-{
-    *w = (choice){.rows = r->functionals, .columns = columns};
+    *w = (nh_choose){.rows = r->functionals, .columns = columns};
     w->a = malloc(((size_t)w->rows * (size_t)columns + 1) * sizeof *w->a);
     w->used = calloc((size_t)w->rows + 1, sizeof *w->used);
     w->row = malloc(2 * ((size_t)columns + 1) * sizeof *w->row);
@@ -218,7 +87,7 @@ static bool choice_begin(choice *w, const nh_reduced *r, int columns, const doub
     return true;
 }
 
-static void choice_end(choice *w)
+static void choice_end(nh_choose *w)
 {
     free(w->a);
     free(w->used);
@@ -242,13 +111,13 @@ static bool choose_held(nh_reduced *r)
 {
     const int d = r->steady->g->count;
     double *fields = malloc(((size_t)d * (size_t)r->size + 1) * sizeof *fields);
-    choice w = {0};
+    nh_choose w = {0};
     if (fields)
         orbit_fields(r, fields);
     const bool ok = fields && choice_begin(&w, r, d, fields);
     if (ok) {
-        choose_among(&w, 0, r->positions, NULL, 1e-8, 0.1);
-        choose_among(&w, r->positions, r->functionals, NULL, 1e-8, 0.1);
+        nh_choose_among(&w, 0, r->positions, NULL, 1e-8, 0.1);
+        nh_choose_among(&w, r->positions, r->functionals, NULL, 1e-8, 0.1);
         r->orbit = w.count;
         for (int i = 0; i < w.count; i++) {
             r->held[i] = w.row[i];
@@ -268,16 +137,16 @@ static int compare(const void *a, const void *b)
 }
 
 /* Positions first, then the velocities of the same coordinates, then others. */
-static void choose_all(nh_reduced *r, choice *w)
+static void choose_all(nh_reduced *r, nh_choose *w)
 {
     bool *partner = calloc((size_t)w->rows + 1, sizeof *partner);
-    choose_among(w, 0, r->positions, NULL, 1e-7, 0.1);
+    nh_choose_among(w, 0, r->positions, NULL, 1e-7, 0.1);
     const int positions = w->count;
     for (int i = 0; partner && i < positions; i++)
         partner[r->positions + w->row[i]] = true;
     if (partner)
-        choose_among(w, r->positions, w->rows, partner, 1e-7, 0.02);
-    choose_among(w, r->positions, w->rows, NULL, 1e-12, 0.1);
+        nh_choose_among(w, r->positions, w->rows, partner, 1e-7, 0.02);
+    nh_choose_among(w, r->positions, w->rows, NULL, 1e-12, 0.1);
     r->order = w->count;
     memcpy(r->chosen, w->row, (size_t)w->count * sizeof *r->chosen);
     qsort(r->chosen, (size_t)w->count, sizeof *r->chosen, compare);
@@ -291,12 +160,11 @@ static bool choose_state(nh_reduced *r)
     double *held = malloc(((size_t)r->orbit * T + 1) * sizeof *held);
     double *rest = calloc(T * N + 1, sizeof *rest);
     nh_svd svd = {0};
-    choice w = {0};
+    nh_choose w = {0};
     bool ok = held && rest;
     for (int i = 0; ok && i < r->orbit; i++)
         for (size_t t = 0; t < T; t++)
-            held[(size_t)i * T + t] =
-                dot(r->size, r->e + r->held[i] * r->size, r->space + t * N);
+            held[(size_t)i * T + t] = dot(r->size, r->e + r->held[i] * r->size, r->space + t * N);
     ok = ok && nh_svd_find(&svd, r->orbit, r->tangent, held);
     for (int i = r->orbit; ok && i < r->tangent; i++)
         for (size_t t = 0; t < T; t++)
@@ -324,8 +192,7 @@ static bool factor_functionals(nh_reduced *r)
 {
     for (int i = 0; i < r->tangent; i++)
         for (int t = 0; t < r->tangent; t++)
-            r->inverse[i * r->tangent + t] =
-                dot(r->size, functional(r, i), r->space + t * r->size);
+            r->inverse[i * r->tangent + t] = dot(r->size, functional(r, i), r->space + t * r->size);
     return nh_dense_factor(r->tangent, r->inverse, r->pivot);
 }
 
@@ -446,8 +313,8 @@ static bool find_B(nh_reduced *r)
 {
     const nh_local *s = r->s;
     const int rows = s->m + s->positions, open = s->open, columns = s->u + s->given;
-    double *b = calloc((size_t)open * (size_t)rows + (size_t)r->size + (size_t)r->order + 1,
-                       sizeof *b);
+    double *b =
+        calloc((size_t)open * (size_t)rows + (size_t)r->size + (size_t)r->order + 1, sizeof *b);
     if (!b)
         return false;
     for (int j = 0; j < open; j++)
@@ -489,7 +356,7 @@ static void direction_of(const nh_reduced *r, const double *z, int input, double
 static nh_status find_outputs(nh_reduced *r, nh_report *report)
 {
     nh_local *s = r->steady->s;
-    const int outputs = nh_system_observables(s->system), open = s->open;
+    const int outputs = s->output_count, open = s->open;
     double *direction = malloc(((size_t)s->width + (size_t)outputs + 1) * sizeof *direction);
     nh_status status = direction ? NH_OK : nh_fail_memory(report);
     for (int i = 0; i < r->order + open && status == NH_OK && outputs > 0; i++) {
@@ -511,12 +378,17 @@ static bool allocate(nh_reduced *r)
     const nh_local *s = r->s;
     const size_t N = (size_t)r->size, F = (size_t)r->functionals, d = (size_t)r->steady->g->count;
     const size_t all = (size_t)(s->n + s->m), rows = (size_t)(s->m + s->positions);
-    const size_t open = (size_t)s->open, outputs = (size_t)nh_system_observables(s->system);
-    const size_t part[] = {F * N, all * (size_t)(s->u + s->given), rows * N, N * N, N * N, N * N,
-                           d * N, N * d,  N * N,  N * open, outputs * N, outputs * open, open * N};
-    double **to[] = {&r->e,           &r->solved, &r->constraints, &r->space, &r->inverse,
-                     &r->Z,           &r->orbit_field, &r->H,      &r->A,     &r->B,
-                     &r->C,           &r->D,      &r->S};
+    const size_t open = (size_t)s->open, outputs = (size_t)s->output_count;
+    const size_t part[] = {F * N,       all * (size_t)(s->u + s->given),
+                           rows * N,    N * N,
+                           N * N,       N * N,
+                           d * N,       N * d,
+                           N * N,       N * open,
+                           outputs * N, outputs * open,
+                           open * N};
+    double **to[] = {
+        &r->e, &r->solved, &r->constraints, &r->space, &r->inverse, &r->Z, &r->orbit_field,
+        &r->H, &r->A,      &r->B,           &r->C,     &r->D,       &r->S};
     size_t total = 1;
     for (size_t i = 0; i < sizeof part / sizeof *part; i++)
         total += part[i];
@@ -544,14 +416,15 @@ nh_status nh_reduced_find(nh_reduced *out, nh_steady *steady, bool reduce, nh_re
     out->functionals = out->positions + s->system->shown;
     if (!allocate(out))
         return nh_fail_memory(report);
-    fill_functionals(out);
+    nh_functionals_fill(s, steady->point, out->e);
     nh_status status = find_space(out, report);
     if (status != NH_OK)
         return status;
     if (!nh_local_solve(s, steady->jacobian, out->solved))
-        return nh_fail(report, NH_SINGULAR_MASS, "the mass matrix is singular in the steady motion");
-    const bool ok = (!reduce || choose_held(out)) && choose_state(out) &&
-                    factor_functionals(out) && find_H(out) && find_A(out) && find_B(out);
+        return nh_fail(report, NH_SINGULAR_MASS,
+                       "the mass matrix is singular in the steady motion");
+    const bool ok = (!reduce || choose_held(out)) && choose_state(out) && factor_functionals(out) &&
+                    find_H(out) && find_A(out) && find_B(out);
     return ok ? find_outputs(out, report) : nh_fail_memory(report);
 }
 
@@ -604,8 +477,8 @@ static bool H_along(const nh_reduced *r, const double *direction, double *dH)
 static bool Z_along(const nh_reduced *r, const double *moved, double *dZ)
 {
     const int rows = r->s->m + r->s->positions;
-    double *b = malloc(((size_t)r->order * (size_t)rows + (size_t)rows * (size_t)r->size + 1) *
-                       sizeof *b);
+    double *b =
+        malloc(((size_t)r->order * (size_t)rows + (size_t)rows * (size_t)r->size + 1) * sizeof *b);
     if (!b)
         return false;
     double *dC = b + r->order * rows;
@@ -643,14 +516,15 @@ nh_status nh_reduced_along(const nh_reduced *r, const double *direction, const d
 {
     nh_local *s = r->steady->s;
     const size_t N = (size_t)r->size, all = (size_t)(s->n + s->m);
-    const size_t table = (size_t)s->rows * (size_t)s->width, solved = all * (size_t)(s->u + s->given);
+    const size_t table = (size_t)s->rows * (size_t)s->width,
+                 solved = all * (size_t)(s->u + s->given);
     const size_t d = (size_t)r->orbit;
     double *moved = calloc(table + solved + N * N + N * d + 3 * N + 1, sizeof *moved);
     if (!moved)
         return nh_fail_memory(report);
     double *dsolved = moved + table, *dZ = dsolved + solved, *dH = dZ + N * N, *work = dH + N * d;
-    nh_status status = nh_local_jacobian_along(s, r->steady->point, r->steady->jacobian, direction,
-                                               moved, report);
+    nh_status status =
+        nh_local_jacobian_along(s, r->steady->point, r->steady->jacobian, direction, moved, report);
     if (status == NH_OK &&
         !(Z_along(r, moved, dZ) && H_along(r, direction, dH) && solved_along(r, moved, dsolved)))
         status = nh_fail_memory(report);

@@ -13,7 +13,7 @@
 typedef struct nh_reduced {
     const nh_steady *steady;
     const nh_local *s;
-    int size;       /* numbers in z: coordinates and inner velocities */
+    int size;                   /* numbers in z: coordinates and inner velocities */
     int functionals, positions; /* users' coordinates; the first ones are positions */
     int order, orbit, tangent;  /* dimensions: of x, of the symmetries' orbit, of both */
     int *chosen, *held;         /* [order], [orbit] functionals */
@@ -24,11 +24,11 @@ typedef struct nh_reduced {
     double *space;              /* [tangent][size] orthonormal: what the constraints admit */
     double *inverse;            /* LU of (held, chosen) on that space */
     int *pivot;
-    double *Z;                  /* [order][size] perturbations with x = unit vectors */
-    double *orbit_field;        /* [orbit][size] */
-    double *H;                  /* [order][orbit] */
-    double *A, *B, *C, *D;      /* row-major */
-    double *S;                  /* [open][size] how z moves with an input */
+    double *Z;             /* [order][size] perturbations with x = unit vectors */
+    double *orbit_field;   /* [orbit][size] */
+    double *H;             /* [order][orbit] */
+    double *A, *B, *C, *D; /* row-major */
+    double *S;             /* [open][size] how z moves with an input */
 } nh_reduced;
 
 /* With `reduce` false, symmetries are not divided out. NH_FAILED: the constraints are dependent
@@ -42,8 +42,5 @@ nh_status nh_reduced_along(const nh_reduced *r, const double *direction, const d
 
 /* The state x of a perturbation z. */
 void nh_reduced_state(const nh_reduced *r, const double *z, double *x);
-
-/* The name of a users' coordinate: "x", "R.2" (about body axis 2), "x'", "R.w1". */
-void nh_functional_name(const nh_system *system, int functional, char *out, size_t room);
 
 #endif

@@ -80,7 +80,7 @@ static void linearise_at(search *w, double value, spectrum_at *to)
 /* ---- what changes ---- */
 
 typedef struct census {
-    int real, plus, minus, axis;  /* all that are real; those that are not, by side */
+    int real, plus, minus, axis; /* all that are real; those that are not, by side */
     int real_plus, real_minus;
 } census;
 
@@ -155,7 +155,8 @@ static void pair_that_meets(const nh_spectrum *s, unsigned kind, double complex 
             const bool together = kind == NH_COLLISION
                                       ? cimag(a) > 0 && cimag(b) > 0
                                       : (cimag(a) == 0 && cimag(b) == 0) || a == conj(b);
-            const double apart = cabs(a - b) + (isfinite(creal(near)) ? cabs((a + b) / 2 - near) : 0);
+            const double apart =
+                cabs(a - b) + (isfinite(creal(near)) ? cabs((a + b) / 2 - near) : 0);
             if (together && apart < least) {
                 least = apart;
                 *one = i;
@@ -248,10 +249,11 @@ static void solve(search *w, function f, double a, double b)
 {
     double value, rate, at_b, step = b - a;
     if (!evaluate(w, b, &f, &at_b, &rate) || !evaluate(w, a, &f, &value, &rate) ||
-        (value > 0) == (at_b > 0))
+        (at_b != 0 && (value > 0) == (at_b > 0)))
         return;
     const bool rising = at_b > value;
-    double low = a, high = b, at = a, best = a, least = INFINITY;
+    double low = a, high = b, at = at_b == 0 ? b : a, best = at, least = INFINITY;
+    value = at_b == 0 ? 0 : value;
     for (int turn = 0; turn < TURNS; turn++) {
         if (fabs(value) < least) {
             least = fabs(value);
@@ -315,7 +317,7 @@ static void locate(search *w, const spectrum_at *a, const spectrum_at *b, int ha
         return;
     spectrum_at middle;
     w->about->zeros = a->zeros;
-    linearise_at(w, a->value + (b->value - a->value) / 2, &middle);
+    linearise_at(w, a->value + 0.4871 * (b->value - a->value), &middle); /* not on a round value */
     w->about->zeros = -1;
     if (middle.count == a->count) {
         locate(w, a, &middle, halvings - 1);
@@ -324,7 +326,17 @@ static void locate(search *w, const spectrum_at *a, const spectrum_at *b, int ha
     free(middle.eigenvalue);
 }
 
-/* Values with additional zeros, such as a grid point that hits a crossing, are passed over. */
+/* Whether a value hits a point where a pair crosses the axis: it is on it only there. */
+static bool is_on_crossing(const nh_stability *s, int64_t index)
+{
+    if (index == 0 || index == s->count - 1)
+        return false;
+    const census before = count(s->at + index - 1), here = count(s->at + index);
+    const census after = count(s->at + index + 1);
+    return here.axis > before.axis && here.axis > after.axis;
+}
+
+/* Values with additional zeros, and others that hit a crossing, are passed over. */
 static void locate_all(search *w)
 {
     nh_stability *s = w->out;
@@ -334,9 +346,10 @@ static void locate_all(search *w)
     const spectrum_at *before = NULL;
     for (int64_t i = 0; i < s->count && w->status == NH_OK; i++) {
         const spectrum_at *at = s->at + i;
-        if (before && at->count == most)
+        const bool usual = at->count == most && !is_on_crossing(s, i);
+        if (before && usual)
             locate(w, before, at, HALVINGS);
-        if (at->count == most || at->count < 0)
+        if (usual || at->count < 0)
             before = at->count < 0 ? NULL : at;
     }
 }

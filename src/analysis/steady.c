@@ -1,5 +1,5 @@
-/* Finds steady motions by the method of Levenberg and Marquardt: see steady.h. Solutions are usually
- * not isolated (a bicycle may ride at any speed). The damping |F|^2 then gives quadratic
+/* Finds steady motions by the method of Levenberg and Marquardt: see steady.h. Solutions are
+ * usually not isolated (a bicycle may ride at any speed). The damping |F|^2 then gives quadratic
  * convergence to a solution near the start, and afterwards the point moves along the family to the
  * one nearest to the start, in terms of q and rates. Directions of the symmetries themselves are
  * excluded. */
@@ -21,6 +21,9 @@ enum { TURNS = 200, MOVES = 200, POLISH = 4 };
 /* Relative to the terms of the conditions: what counts as solved, and up to where a singular value
  * of their matrix counts as zero. */
 static const double solved = 1e-11, singular = 1e-9;
+
+/* The weight of the conditions that exclude moving along symmetries. */
+static const double strictly = 1e3;
 
 /* Multipliers should not count in distances. */
 static const double multiplier_unit = 1e3;
@@ -164,7 +167,7 @@ static void fill_rates(nh_steady *w)
         for (int c = 0; c < s->coordinates; c++)
             length += v[c] * v[c];
         for (int c = 0; c < s->coordinates && length > 0; c++)
-            w->matrix[(first + i) * w->unknowns + c] = v[c] / sqrt(length);
+            w->matrix[(first + i) * w->unknowns + c] = strictly * v[c] / sqrt(length);
     }
 }
 
@@ -264,16 +267,34 @@ static bool improve(nh_steady *w, double *size, double *effort, double *from)
     return better;
 }
 
+/* Whether every residual is small compared with the terms of its own condition, or is rounding: a
+ * force that only fades away at infinity, such as exp(x), is not balanced anywhere. */
+static bool is_solved(const nh_steady *w)
+{
+    for (int i = 0; i < w->conditions - w->g->count; i++) {
+        double most = 0x1p-56 * w->size / solved;
+        for (int c = 0; c < w->unknowns; c++) {
+            const int j = c - w->multipliers;
+            const double x =
+                j < 0 ? fmax(1, fabs(w->unknown[c])) : w->unknown[c] / unit_of_multiplier(w, j);
+            most = fmax(most, fabs(w->matrix[i * w->unknowns + c] * x));
+        }
+        if (!(fabs(w->residual[i]) <= solved * most))
+            return false;
+    }
+    return true;
+}
+
 static bool converge(nh_steady *w, double *from)
 {
-    double size = 0, effort = 1;
+    double size = 0, effort = 1e-8;
     for (int turn = 0; turn < TURNS; turn++) {
         if (!improve(w, &size, &effort, from))
             break;
         if (size <= 0x1p-50 * w->size)
             break;
     }
-    return size <= solved * w->size && isfinite(w->size);
+    return size <= solved * w->size && isfinite(w->size) && is_solved(w);
 }
 
 /* ---- the nearest member of the family ---- */
@@ -401,76 +422,6 @@ static bool guess_multipliers(nh_steady *w)
     return ok;
 }
 
-/* ---- the frame ---- */
-
-/* Symmetries that do not move the state, such as turning a sleeping top about the vertical and
- * back about its own axis, leave the rates undetermined. Turning in space gets rate zero first, so
- * that perturbations are seen from axes that do not turn with the body. */
-static int preference(const nh_generators *g, int index)
-{
-    for (int f = 0; f < g->fields; f++)
-        if (g->factor[index * g->fields + f] != 0)
-            return g->field[f].turn == NH_SPACE || g->field[f].turn == NH_PLANE ? 0 : 1;
-    return 1;
-}
-
-static void reduce_by(int d, int rows, double *null, int row, int column, double *rate)
-{
-    double *pivot = null + row * d;
-    const double share = rate[column] / pivot[column];
-    for (int c = 0; c < d; c++)
-        rate[c] -= share * pivot[c];
-    rate[column] = 0;
-    for (int r = 0; r < rows; r++) {
-        const double factor = r == row ? 0 : null[r * d + column] / pivot[column];
-        for (int c = 0; c < d; c++)
-            null[r * d + c] -= factor * pivot[c];
-    }
-}
-
-static bool choose_frame(nh_steady *w)
-{
-    const nh_local *s = w->s;
-    const int d = w->g->count, n = s->coordinates;
-    double *a = calloc(2 * (size_t)(n * d) + (size_t)(d * d) + 1, sizeof *a), *X = w->work;
-    double *null = a ? a + 2 * n * d : NULL;
-    if (!a)
-        return false;
-    for (int i = 0; i < d; i++)
-        for (int half = 0; half < 2; half++) {
-            memset(X, 0, (size_t)s->n * sizeof *X);
-            nh_generator_add(w->g, i, 1, w->point + half * s->v, half == 0, X);
-            for (int c = 0; c < n; c++)
-                a[(half * n + c) * d + i] = X[c];
-        }
-    nh_svd svd;
-    const bool ok = nh_svd_find(&svd, 2 * n, d, a);
-    const int rank = ok ? nh_svd_rank(&svd, 1e-8) : d, rows = d - rank;
-    if (ok && rows > 0)
-        memcpy(null, svd.right + rank * d, (size_t)(rows * d) * sizeof *null);
-    for (int pass = 0, used = 0; pass < 2 && ok; pass++)
-        for (int c = 0; c < d && used < rows; c++) {
-            int row = -1;
-            for (int r = used; r < rows; r++)
-                if (preference(w->g, c) == pass && fabs(null[r * d + c]) > 1e-6 &&
-                    (row < 0 || fabs(null[r * d + c]) > fabs(null[row * d + c])))
-                    row = r;
-            if (row < 0)
-                continue;
-            for (int j = 0; j < d; j++) {
-                const double moved = null[row * d + j];
-                null[row * d + j] = null[used * d + j];
-                null[used * d + j] = moved;
-            }
-            reduce_by(d, rows, null, used++, c, w->unknown + w->rates);
-        }
-    nh_svd_free(&svd);
-    free(a);
-    find_conditions(w);
-    find_residual(w);
-    return ok;
-}
-
 /* ---- all of it ---- */
 
 /* The largest residuals, each with what it belongs to, and the state. */
@@ -490,8 +441,8 @@ static nh_status refuse(const nh_steady *w, nh_report *report)
             break;
         told[worst] = true;
         const bool force = worst < s->n;
-        const int constraint = worst < s->n + s->m ? worst - s->n
-                                                   : worst - s->n - s->m + s->m - s->positions;
+        const int constraint =
+            worst < s->n + s->m ? worst - s->n : worst - s->n - s->m + s->m - s->positions;
         nh_print(text + strlen(text), sizeof text - strlen(text), "%s%s %s: %.3g", turn ? ", " : "",
                  force ? "force on" : "constraint",
                  force ? nh_inner_velocity_name(s->system, worst)
@@ -525,11 +476,15 @@ nh_status nh_steady_find(nh_steady *w, const double *start, nh_report *report)
     }
     double size = find_residual(w);
     w->kept = size <= 1e-13 * w->size;
+    w->kept = w->kept && is_solved(w);
     bool found = w->kept || converge(w, from);
     if (found && !w->kept)
         approach(w, from);
-    if (found)
-        found = choose_frame(w);
+    if (found) {
+        found = nh_generators_settle(w->g, s, w->point, w->unknown + w->rates);
+        find_conditions(w);
+        find_residual(w);
+    }
     free(from);
     return found ? NH_OK : refuse(w, report);
 }

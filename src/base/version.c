@@ -11,6 +11,11 @@
 #else
 #define HDF5 "no HDF5"
 #endif
+#ifdef NH_HAVE_LAPACK
+#define LAPACK "LAPACK"
+#else
+#define LAPACK "no LAPACK (no linearisation)"
+#endif
 #if defined(__GNUC__) && !defined(__clang__)
 #define COMPILER "gcc " __VERSION__
 #else
@@ -24,5 +29,5 @@ const char *nh_version(void)
 
 const char *nh_version_parts(void)
 {
-    return KERNELS "; " HDF5 "; compiled by " COMPILER;
+    return KERNELS "; " HDF5 "; " LAPACK "; compiled by " COMPILER;
 }

@@ -59,8 +59,7 @@ static bool differentiate(nh_mechanics *s, nh_expr_list *list, uint32_t first)
 {
     change c = {s, first};
     nh_expr *changed = calloc(list->count + 1, sizeof *changed);
-    const bool ok =
-        changed && nh_tangents(s->g, list->item, list->count, change_of, &c, changed);
+    const bool ok = changed && nh_tangents(s->g, list->item, list->count, change_of, &c, changed);
     for (size_t i = 0; ok && i < list->count; i++)
         list->item[i] = changed[i];
     free(changed);
@@ -110,8 +109,8 @@ bool nh_derive_outputs_along(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
         ok = ok && nh_expr_list_push(&all, s->driver_energy) &&
              nh_expr_list_push(&all, s->passenger_energy);
     for (int i = 0; ok && i < p->observables; i++)
-        ok = nh_expr_list_push(&all, nh_substitute(s->g, p->observable[i].value, NH_X, psi,
-                                                   (size_t)p->reactions));
+        ok = nh_expr_list_push(
+            &all, nh_substitute(s->g, p->observable[i].value, NH_X, psi, (size_t)p->reactions));
     ok = ok && differentiate(s, &all, (uint32_t)(s->n + s->m)) &&
          nh_expr_list_push_all(out, all.item, (int)all.count);
     nh_expr_list_free(&all);
@@ -128,6 +127,8 @@ bool nh_mechanics_uses_time(nh_mechanics *s)
     size_t count = 0;
     bool uses = false, ok = work && list_equations(s, work, &all) &&
                             nh_reach(s->g, all.item, all.count, &reached, &count);
+    for (int i = 0; i < s->problem->inputs; i++)
+        uses |= s->problem->input[i].table.rows > 1;
     for (size_t i = 0; ok && i < count && !uses; i++) {
         const nh_node node = nh_look(s->g, reached[i]);
         uses = node.kind == NH_INPUT && node.which == NH_TIME;

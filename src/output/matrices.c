@@ -46,16 +46,17 @@ static nh_status write_all(const nh_linearisation *l, const char *path, const ch
 nh_status nh_linearisation_write(const nh_linearisation *l, const char *path, nh_report *report)
 {
     const nh_system *system = nh_linearisation_system(l);
-    const int coordinates = nh_system_coordinates(system), velocities = nh_system_velocities(system);
+    const int coordinates = nh_system_coordinates(system),
+              velocities = nh_system_velocities(system);
     const char **state = list_names(l, nh_linearisation_order(l), nh_linearisation_state_name);
     const char **input = list_names(l, nh_linearisation_inputs(l), nh_linearisation_input_name);
     const char **output = list_names(l, nh_linearisation_outputs(l), nh_linearisation_output_name);
     const size_t room = (size_t)(coordinates + velocities + 2 * nh_linearisation_modes(l) + 1);
     double *space = malloc(room * sizeof *space);
     const bool ok = state && input && output && space;
-    const nh_status status = ok ? write_all(l, path, state, input, output, space, coordinates,
-                                            velocities, report)
-                                : nh_fail_memory(report);
+    const nh_status status =
+        ok ? write_all(l, path, state, input, output, space, coordinates, velocities, report)
+           : nh_fail_memory(report);
     free(state);
     free(input);
     free(output);

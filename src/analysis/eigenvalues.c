@@ -1,7 +1,7 @@
-/* Eigenvalues with exact zeros: see spectrum.h. If V spans the null space of A and W its orthogonal
- * complement, the other eigenvalues are those of W^T A W. An eigenvector y of that belongs to
- * W y + V c with c = V^T A W y / value; a left one to W y. */
-#include "analysis/spectrum.h"
+/* Eigenvalues with exact zeros: see eigenvalues.h. If V spans the null space of A and W its
+ * orthogonal complement, the other eigenvalues are those of W^T A W. An eigenvector y of that
+ * belongs to W y + V c with c = V^T A W y / value; a left one to W y. */
+#include "analysis/eigenvalues.h"
 
 #include "base/lapack.h"
 
@@ -129,6 +129,17 @@ static void lift(nh_spectrum *s, const double *a, const double *basis, const nh_
         left[c] /= product;
 }
 
+/* What rounding does to an eigenvalue: the condition number says so, unless it meets others, k in
+ * all; then it is the k-th root of rounding. */
+static double error_of(const nh_spectrum *s, int index)
+{
+    int k = 0;
+    for (int i = 0; i < s->count; i++)
+        k += cabs(s->value[i] - s->value[index]) <= 1e-4 * s->size;
+    const double most = pow(DBL_EPSILON, 1.0 / (k > 2 ? k : 2));
+    return s->size * fmin(DBL_EPSILON * s->condition[index], most);
+}
+
 static bool find_others(nh_spectrum *s, const double *a, const double *basis, double *work, int m)
 {
     nh_eigen e = {0};
@@ -141,9 +152,10 @@ static bool find_others(nh_spectrum *s, const double *a, const double *basis, do
         for (int i = 0; i < m; i++) {
             s->value[i] = e.value[order[i]];
             s->condition[i] = e.condition[order[i]];
-            s->error[i] = DBL_EPSILON * s->size * fmin(e.condition[order[i]], 1 / DBL_EPSILON);
             lift(s, a, basis, &e, order[i], i);
         }
+        for (int i = 0; i < m; i++)
+            s->error[i] = error_of(s, i);
     }
     nh_eigen_free(&e);
     free(order);

@@ -1,7 +1,7 @@
 /* Eigenvalues of a real matrix whose zeros are exact: the null space is split off before the others
  * are computed, and that of the rest after it, so that zeros with chains do not appear as 1e-8. */
-#ifndef NH_ANALYSIS_SPECTRUM_H
-#define NH_ANALYSIS_SPECTRUM_H
+#ifndef NH_ANALYSIS_EIGENVALUES_H
+#define NH_ANALYSIS_EIGENVALUES_H
 
 #include <complex.h>
 #include <stdbool.h>
