@@ -4,7 +4,7 @@
 
 #include "checkpointing.h"
 #include "progress.h"
-#include "ranks.h"
+#include "launch.h"
 #include "subject.h"
 
 enum { SWEEPS_MAX = 8 };

@@ -1,7 +1,7 @@
-/* Several processes, launched by MPI, that share one ensemble (nh_processes). Without a launcher there
- * is one rank, and all of this does nothing. */
-#ifndef CLI_RANKS_H
-#define CLI_RANKS_H
+/* Several processes, launched by MPI, that share one ensemble (nh_processes). Without a launcher
+ * there is one rank, and all of this does nothing. */
+#ifndef CLI_LAUNCH_H
+#define CLI_LAUNCH_H
 
 #include "nonholo_mpi.h"
 #include "options.h"

@@ -1,7 +1,7 @@
 /* Processes of one MPI launch that share an ensemble. If a launcher started this process, the
  * module that talks to MPI is loaded here. */
 #define _GNU_SOURCE
-#include "ranks.h"
+#include "launch.h"
 #include "command.h"
 #include "message.h"
 #include "progress.h"
