@@ -413,7 +413,7 @@ nh_status nh_reduced_find(nh_reduced *out, nh_steady *steady, bool reduce, nh_re
                         .s = s,
                         .size = s->coordinates + s->n,
                         .positions = s->coordinates - s->problem->rotations};
-    out->functionals = out->positions + s->system->shown;
+    out->functionals = out->positions + s->system->user_velocities;
     if (!allocate(out))
         return nh_fail_memory(report);
     nh_functionals_fill(s, steady->point, out->e);

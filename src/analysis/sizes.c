@@ -102,7 +102,7 @@ nh_status nh_system_term_sizes(const nh_system *system, double t, const double *
     if (constraints && nh_system_positions(system) > 0)
         look_at_parts(&w, q, n, look_at_positions);
     free(space);
-    const bool rotates = system->shown != system->velocities;
+    const bool rotates = system->user_velocities != system->velocities;
     if (constraints && m > 0 && !rotates && nv <= NH_DENSE_LOOKS_MAX)
         return add_sizes_at_rest(&w, v, report);
     return NH_OK;

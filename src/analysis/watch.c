@@ -69,7 +69,7 @@ static void list_families(const nh_system *system, quantity_family *list)
     bool worked = !f->keeps_energy && system->mechanics;
     const quantity_family all[FAMILIES] = {{TIME, 1},
                                            {COORDINATE, system->coordinates},
-                                           {VELOCITY, system->shown},
+                                           {VELOCITY, system->user_velocities},
                                            {ENERGY, 1},
                                            {PARTIAL_ENERGY, built_in},
                                            {LATITUDE, nh_system_may_have_latitude(system)},
@@ -270,7 +270,7 @@ static nh_status constraint_value(const nh_watch *w, quantity q, double t, const
 static nh_status midpoint_value(const nh_watch *w, quantity q, const nh_state *now,
                                 const nh_state *before, double *value, nh_report *report)
 {
-    int n = w->system->coordinates, nv = w->system->shown;
+    int n = w->system->coordinates, nv = w->system->user_velocities;
     double *x = w->room + (w->system->constraints > nv ? w->system->constraints : nv) + 1;
     double *v = x + n;
     for (int i = 0; i < n; i++)
@@ -297,7 +297,7 @@ static nh_status power_at(const nh_watch *w, double t, const double *q, const do
 static bool is_velocity_of(const nh_system *s, int i)
 {
     const char *q = nh_system_coordinate_name(s, i);
-    const char *v = i < s->shown ? nh_system_velocity_name(s, i) : "";
+    const char *v = i < s->user_velocities ? nh_system_velocity_name(s, i) : "";
     const size_t length = strlen(q);
     return strncmp(q, v, length) == 0 && strcmp(v + length, "'") == 0;
 }
@@ -308,7 +308,7 @@ static nh_status half_way(const nh_watch *w, const nh_state *now, const nh_state
 {
     const nh_system *s = w->system;
     const double h = now->t - before->t;
-    double *b = a + s->shown;
+    double *b = a + s->user_velocities;
     nh_status status =
         nh_system_acceleration(s, before->t, before->wrapped_q, before->v, a, NULL, report);
     if (status == NH_OK)
@@ -318,7 +318,7 @@ static nh_status half_way(const nh_watch *w, const nh_state *now, const nh_state
         if (is_velocity_of(s, i))
             q[i] += h / 8 * (before->v[i] - now->v[i]);
     }
-    for (int i = 0; i < s->shown && status == NH_OK; i++)
+    for (int i = 0; i < s->user_velocities && status == NH_OK; i++)
         v[i] = (now->v[i] + before->v[i]) / 2 + h / 8 * (a[i] - b[i]);
     return status;
 }
@@ -331,11 +331,11 @@ static nh_status balance_value(const nh_watch *w, const nh_state *now, const nh_
     const nh_system *s = w->system;
     const double h = now->t - before->t;
     double energy[2] = {0}, power[3] = {0};
-    double *q = calloc((size_t)(s->coordinates + 3 * s->shown) + 1, sizeof *q);
+    double *q = calloc((size_t)(s->coordinates + 3 * s->user_velocities) + 1, sizeof *q);
     if (!q)
         return nh_fail_memory(report);
     double *v = q + s->coordinates;
-    nh_status status = half_way(w, now, before, q, v, v + s->shown, report);
+    nh_status status = half_way(w, now, before, q, v, v + s->user_velocities, report);
     if (status == NH_OK)
         status = nh_system_energy(s, before->t, before->wrapped_q, before->v, energy, report);
     if (status == NH_OK)

@@ -130,7 +130,7 @@ static void add_constants(nh_text *out, const nh_export_job *job, bool can_fail,
     nh_text_add_plain(out, "#define START_Q ");
     add_numbers(out, job->q, (size_t)system->coordinates);
     nh_text_add_plain(out, "\n#define START_V ");
-    add_numbers(out, job->v, (size_t)system->shown);
+    add_numbers(out, job->v, (size_t)system->user_velocities);
     nh_text_add_plain(out, "\n#define START_TIME ");
     nh_emit_number(out, job->t);
     nh_text_add_plain(out, "\n#define START_STEP ");
@@ -364,7 +364,7 @@ static sizes sizes_of(const nh_export_job *job, bool with_newton)
     sizes x;
 #define PRINT(field, size, least) print_size(x.field, sizeof x.field, (size_t)(size), least)
     PRINT(coordinates, system->coordinates, 0);
-    PRINT(velocities, system->shown, 0);
+    PRINT(velocities, system->user_velocities, 0);
     PRINT(constraints, s->m, 0);
     PRINT(observables, nh_system_observables(system), 0);
     PRINT(n, s->n, 1);
@@ -416,7 +416,7 @@ static void add_header(nh_text *out, const nh_export_job *job, bool with_newton)
     const sizes size = sizes_of(job, with_newton);
     nh_text indices = {0};
     add_indices(&indices, job, "q", system->coordinates, nh_system_coordinate_name);
-    add_indices(&indices, job, "v", system->shown, nh_system_velocity_name);
+    add_indices(&indices, job, "v", system->user_velocities, nh_system_velocity_name);
     add_indices(&indices, job, "observable", nh_system_observables(system),
                 nh_system_observable_name);
     add_indices(&indices, job, "input", system->shape.inputs, open_input_name);

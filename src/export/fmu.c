@@ -92,7 +92,7 @@ static void add_definitions(nh_text *out, const nh_fmu *fmu, const char *token)
     nh_text_add(out, "#define CO_SIMULATION %d\n", fmu->co_simulation);
     nh_text_add(out, "#define %s_HAS_INPUTS %d\n", job->name, system->shape.inputs > 0);
     define_numbers(out, "START_Q", job->q, system->coordinates);
-    define_numbers(out, "START_V", job->v, system->shown);
+    define_numbers(out, "START_V", job->v, system->user_velocities);
     define_numbers(out, "START_U", fmu->input, system->shape.inputs + parameters);
     define_number(out, "START_TIME", job->t);
     define_number(out, "START_STEP", job->run->step);

@@ -119,7 +119,7 @@ static void list_states(nh_fmu *fmu, int *reference)
         v->start = job->q[i];
         v->unit = nh_system_is_angle(system, i) ? "rad" : NULL;
     }
-    for (int i = 0; i < system->shown; i++) {
+    for (int i = 0; i < system->user_velocities; i++) {
         const char *name = nh_system_velocity_name(system, i);
         nh_text text = {0};
         add_velocity_name(&text, name);
@@ -140,7 +140,7 @@ static void list_rates(nh_fmu *fmu, int *reference)
     const nh_system *system = fmu->job->system;
     bool *is_velocity = calloc((size_t)system->coordinates + 1, sizeof *is_velocity);
     fmu->failed = fmu->failed || !is_velocity;
-    for (int i = 0; i < system->shown && is_velocity; i++)
+    for (int i = 0; i < system->user_velocities && is_velocity; i++)
         if (coordinate_of(system, i) >= 0)
             is_velocity[coordinate_of(system, i)] = true;
     for (int i = 0; i < system->coordinates && is_velocity; i++, (*reference)++) {
@@ -150,7 +150,7 @@ static void list_rates(nh_fmu *fmu, int *reference)
         add_acceleration_name(&text, nh_system_coordinate_name(system, i));
         add(fmu, &text, NH_FMU_RATE, *reference)->rate_of = 1 + i;
     }
-    for (int i = 0; i < system->shown; i++) {
+    for (int i = 0; i < system->user_velocities; i++) {
         nh_text text = {0};
         add_acceleration_name(&text, nh_system_velocity_name(system, i));
         nh_fmu_variable *v = add(fmu, &text, NH_FMU_RATE, (*reference)++);
@@ -218,7 +218,7 @@ void nh_fmu_list(nh_fmu *fmu)
     const nh_system *system = fmu->job->system;
     const int parameters = nh_system_parameters(system);
     int reference = 0;
-    const size_t most = 8 + 2 * ((size_t)system->coordinates + (size_t)system->shown) +
+    const size_t most = 8 + 2 * ((size_t)system->coordinates + (size_t)system->user_velocities) +
                         (size_t)(nh_system_observables(system) + nh_system_events(system) +
                                  nh_system_inputs(system) + parameters);
     fmu->variable = calloc(most, sizeof *fmu->variable);

@@ -120,7 +120,7 @@ typedef struct workplace {
 
 static nh_status take_start(workplace *w, const nh_system *system, nh_report *report)
 {
-    const size_t n = (size_t)system->coordinates, k = (size_t)system->shown;
+    const size_t n = (size_t)system->coordinates, k = (size_t)system->user_velocities;
     w->start = calloc(n + k + 1, sizeof *w->start);
     if (!w->start)
         return nh_fail_memory(report);

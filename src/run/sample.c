@@ -163,7 +163,7 @@ nh_status nh_run_sample(nh_run *run, const nh_sample_options *given, nh_report *
     sampler s = {.run = run,
                  .options = options,
                  .coordinates = run->system->coordinates,
-                 .width = 1 + run->system->coordinates + run->system->shown,
+                 .width = 1 + run->system->coordinates + run->system->user_velocities,
                  .members = run->members,
                  .every = options->every ? options->every : 1,
                  .last = done + options->steps,

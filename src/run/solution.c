@@ -429,7 +429,7 @@ void nh_solution_range(const nh_solution *s, double *from, double *to)
 nh_status nh_solution_states(nh_solution *s, int64_t count, const double *t, double *q, double *v,
                              nh_report *report)
 {
-    const int coordinates = s->system->coordinates, velocities = s->system->shown;
+    const int coordinates = s->system->coordinates, velocities = s->system->user_velocities;
     if (s->no_memory)
         return nh_fail_memory(report);
     const double close = 4 * DBL_EPSILON * fmax(fabs(s->mark[0].t), fabs(s->end));

@@ -9,7 +9,7 @@
 static nh_status trace_by_calls(nh_run *run, int64_t rows, int64_t every, double *table,
                                 double *wrapped, int64_t *done, nh_report *report)
 {
-    int n = run->system->coordinates, k = run->system->shown;
+    int n = run->system->coordinates, k = run->system->user_velocities;
     nh_status status = NH_OK;
     while (*done < rows && status == NH_OK) {
         status = nh_run_advance(run, every, report);
@@ -35,7 +35,8 @@ nh_status nh_run_trace(nh_run *run, int64_t rows, int64_t every, double *table, 
         return nh_fail(report, NH_NOT_APPLICABLE,
                        "states can be traced for one trajectory only, not for %d", run->members);
     const nh_system *system = run->system;
-    if (run->pace || system->coordinates != system->shape.n || system->shown != system->shape.n)
+    if (run->pace || system->coordinates != system->shape.n ||
+        system->user_velocities != system->shape.n)
         return trace_by_calls(run, rows, every, table, wrapped, done, report);
     int64_t from = nh_run_steps(run);
     const nh_trace trace = {table, wrapped, from, every};

@@ -107,7 +107,7 @@ static nh_status keep_rows(nh_ensemble *e, nh_report *report)
                         .columns = e->columns,
                         .value = make_kept(rows * e->columns),
                         .q = make_kept(rows * e->system->coordinates),
-                        .v = make_kept(rows * e->system->shown),
+                        .v = make_kept(rows * e->system->user_velocities),
                         .multipliers = make_kept(rows * e->system->constraints)};
     e->known = last ? calloc((size_t)members.own + 1, sizeof *e->known) : NULL;
     return e->kept.value && e->kept.q && e->kept.v && e->kept.multipliers && (!last || e->known)

@@ -28,7 +28,7 @@ static void digest_starts(const nh_ensemble *e, char digest[NH_DIGEST_TEXT])
     nh_sha256_text(given ? (const void *)how->q : "",
                    count * (size_t)e->system->coordinates * sizeof *how->q, both[0]);
     nh_sha256_text(given ? (const void *)how->v : "",
-                   count * (size_t)e->system->shown * sizeof *how->v, both[1]);
+                   count * (size_t)e->system->user_velocities * sizeof *how->v, both[1]);
     nh_sha256_text(both, sizeof both, digest);
 }
 
@@ -160,7 +160,7 @@ void nh_worker_pack(nh_pack *p, const nh_worker *w)
         nh_pack_real(p, m->energy_error_max);
         nh_pack_real(p, m->constraint_max);
         nh_pack_bytes(p, m->q, (size_t)w->system->coordinates * sizeof *m->q);
-        nh_pack_bytes(p, m->v, (size_t)w->system->shown * sizeof *m->v);
+        nh_pack_bytes(p, m->v, (size_t)w->system->user_velocities * sizeof *m->v);
     }
     p->failed |= nh_run_save(w->run, &bytes, &size, NULL) != NH_OK;
     nh_pack_integer(p, (int64_t)size);
@@ -183,7 +183,8 @@ nh_status nh_worker_unpack(nh_pack *p, nh_worker *w, nh_report *report)
         m->constraint_max = nh_unpack_real(p);
         nh_unpack_bytes(p, w->q + i * w->system->coordinates,
                         (size_t)w->system->coordinates * sizeof *w->q);
-        nh_unpack_bytes(p, w->v + i * w->system->shown, (size_t)w->system->shown * sizeof *w->v);
+        nh_unpack_bytes(p, w->v + i * w->system->user_velocities,
+                        (size_t)w->system->user_velocities * sizeof *w->v);
         w->alive += m->status == NH_OK;
     }
     int64_t size = nh_unpack_integer(p);

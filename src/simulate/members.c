@@ -114,7 +114,8 @@ nh_status nh_ensemble_build(const nh_ensemble *e, int64_t combination, nh_system
 /* Members whose parameters change the sizes of the system could not be compared. */
 static nh_status check_like_the_first(const nh_ensemble *e, const nh_system *s, nh_report *report)
 {
-    if (s->coordinates == e->system->coordinates && s->shown == e->system->shown &&
+    if (s->coordinates == e->system->coordinates &&
+        s->user_velocities == e->system->user_velocities &&
         s->constraints == e->system->constraints &&
         nh_system_observables(s) == nh_system_observables(e->system))
         return NH_OK;
@@ -190,7 +191,7 @@ nh_status nh_ensemble_start(const nh_ensemble *e, const nh_system *system, int64
     if (o->starts == NH_STARTS_LIST) {
         begin.assignments = NULL;
         begin.q = e->simulation->how.q + (size_t)start * (size_t)system->coordinates;
-        begin.v = e->simulation->how.v + (size_t)start * (size_t)system->shown;
+        begin.v = e->simulation->how.v + (size_t)start * (size_t)system->user_velocities;
     }
     return nh_system_begin(system, &begin, q, v, report);
 }

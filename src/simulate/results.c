@@ -18,7 +18,8 @@ static void keep(double *to, const double *from, int64_t count)
 static void keep_block(nh_ensemble *e, const nh_rows *rows)
 {
     const nh_rows *kept = &e->kept;
-    const int n = e->system->coordinates, k = e->system->shown, m = e->system->constraints;
+    const int n = e->system->coordinates, k = e->system->user_velocities,
+              m = e->system->constraints;
     const int64_t end = rows->first_record + rows->records;
     const int64_t first =
         rows->first_record > kept->first_record ? rows->first_record : kept->first_record;
@@ -73,7 +74,8 @@ nh_status nh_ensemble_take_member(nh_ensemble *e, const nh_member *member, nh_re
 nh_status nh_ensemble_complete_rows(nh_ensemble *e, nh_report *report)
 {
     const nh_rows *kept = &e->kept;
-    const int n = e->system->coordinates, k = e->system->shown, m = e->system->constraints;
+    const int n = e->system->coordinates, k = e->system->user_velocities,
+              m = e->system->constraints;
     nh_status status = NH_OK;
     for (int64_t i = 0; e->known && e->simulation->archive && i < kept->members && status == NH_OK;
          i++)

@@ -94,7 +94,8 @@ static nh_status open_run(nh_worker *w, int64_t combination, nh_report *report)
 static nh_status start_member(nh_worker *w, int index, nh_report *report)
 {
     nh_ensemble *e = w->e;
-    double *q = w->q + index * w->system->coordinates, *v = w->v + index * w->system->shown;
+    double *q = w->q + index * w->system->coordinates,
+           *v = w->v + index * w->system->user_velocities;
     nh_status status = nh_ensemble_start(e, w->system, w->block.first_start + index, q, v, report);
     if (status == NH_OK)
         status = nh_run_start(w->run, index, e->simulation->how.t0, q, v, report);
@@ -133,7 +134,8 @@ static nh_status start_block(nh_worker *w, nh_report *report)
 static void note_end(nh_worker *w, int index)
 {
     nh_member *m = w->member + index;
-    double *q = w->q + index * w->system->coordinates, *v = w->v + index * w->system->shown;
+    double *q = w->q + index * w->system->coordinates,
+           *v = w->v + index * w->system->user_velocities;
     nh_run_state(w->run, index, &m->t, q, v);
     m->steps = nh_run_steps(w->run);
 }
@@ -179,7 +181,7 @@ static void fill_columns(nh_worker *w, int index, const double *raw, double *col
 static void keep_row(nh_worker *w, int index, const double *raw, bool lives)
 {
     size_t at = (size_t)index * (size_t)w->room + (size_t)w->records;
-    size_t n = (size_t)w->system->coordinates, k = (size_t)w->system->shown;
+    size_t n = (size_t)w->system->coordinates, k = (size_t)w->system->user_velocities;
     size_t m = (size_t)w->system->constraints;
     double *q = w->row_q + at * n, *v = w->row_v + at * k, *column = row_of(w, index);
     double *multiplier = w->row_multiplier + at * m;
@@ -226,7 +228,7 @@ static void hand_on(nh_worker *w, bool end)
     nh_ensemble *e = w->e;
     if (w->records < w->room && !(end && w->records > 0))
         return;
-    size_t n = (size_t)w->system->coordinates, k = (size_t)w->system->shown;
+    size_t n = (size_t)w->system->coordinates, k = (size_t)w->system->user_velocities;
     size_t m = (size_t)w->system->constraints;
     /* rows of a member are `room` apart; close the gaps */
     for (int i = 1; e->wants_rows && w->records < w->room && i < w->block.members; i++) {
@@ -298,7 +300,7 @@ static bool make_room(nh_worker *w)
 {
     nh_ensemble *e = w->e;
     size_t width = (size_t)e->width, columns = (size_t)e->columns;
-    size_t n = (size_t)e->system->coordinates, k = (size_t)e->system->shown;
+    size_t n = (size_t)e->system->coordinates, k = (size_t)e->system->user_velocities;
     size_t row = (columns + n + k) * width * sizeof(double);
     w->piece = FIRST_PIECE;
     w->room = e->wants_rows && row < ROWS_BYTES ? (int)(ROWS_BYTES / row) : 1;

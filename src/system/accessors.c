@@ -30,7 +30,7 @@ int nh_system_coordinates(const nh_system *system)
 
 int nh_system_velocities(const nh_system *system)
 {
-    return system->shown;
+    return system->user_velocities;
 }
 
 int nh_system_constraints(const nh_system *system)
@@ -70,7 +70,7 @@ bool nh_system_is_angle(const nh_system *system, int index)
 const char *nh_system_velocity_name(const nh_system *system, int index)
 {
     const nh_problem *problem = problem_of(system);
-    if (index < 0 || index >= system->shown)
+    if (index < 0 || index >= system->user_velocities)
         return NULL;
     if (!problem)
         return system->name_of_velocity[index];

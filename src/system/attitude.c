@@ -175,6 +175,6 @@ nh_status nh_system_project(const nh_system *system, double t, const double *q, 
 
 bool nh_system_solves(const nh_system *system, int index)
 {
-    return index >= 0 && index < system->shown &&
+    return index >= 0 && index < system->user_velocities &&
            nh_inner_solves(system, nh_inner_index(system, index));
 }

@@ -379,8 +379,8 @@ static nh_status solve_as_model_says(const nh_system *system, const nh_start_opt
 static void replace_positions(const nh_system *system, const double *to, double *q, double *v)
 {
     double *own = NULL;
-    bool rotates = system->shown != system->velocities;
-    if (rotates && (own = malloc(((size_t)system->shown + 1) * sizeof *own)))
+    bool rotates = system->user_velocities != system->velocities;
+    if (rotates && (own = malloc(((size_t)system->user_velocities + 1) * sizeof *own)))
         nh_show_velocities(system, q, v, 1, own);
     memcpy(q, to, (size_t)system->coordinates * sizeof *q);
     if (own)

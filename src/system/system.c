@@ -222,7 +222,7 @@ static nh_status build_on(nh_system **out, nh_problem *problem, nh_report *repor
     system->name = strdup(mechanics->problem->name);
     system->coordinates = mechanics->problem->coordinates;
     system->velocities = mechanics->n;
-    system->shown = mechanics->n - mechanics->problem->rotations;
+    system->user_velocities = mechanics->n - mechanics->problem->rotations;
     system->constraints = mechanics->m;
     system->facts = mechanics->facts;
     if (!system->name || !shape_of_mechanics(&system->shape, mechanics)) {
@@ -359,7 +359,7 @@ nh_status nh_system_from_functions(nh_system **out, const nh_functions *function
         return status == NH_OK ? NH_NO_MEMORY : status;
     system->functions = *functions;
     system->name = strdup(functions->name ? functions->name : "functions");
-    system->coordinates = system->velocities = system->shown = functions->coordinates;
+    system->coordinates = system->velocities = system->user_velocities = functions->coordinates;
     system->constraints = functions->constraints;
     system->name_of_coordinate = numbered_names(functions->coordinates, "q%d");
     system->name_of_velocity = numbered_names(functions->coordinates, "q%d'");

@@ -17,10 +17,10 @@ struct nh_system {
     char *name;
     char **name_of_coordinate, **name_of_velocity; /* of C functions: "q1", "q1'" */
     int coordinates, velocities, constraints;
-    int shown; /* velocities that users see, fewer with rotations (attitude.h) */
+    int user_velocities; /* velocities that users see, fewer with rotations (attitude.h) */
     nh_shape shape;
     nh_facts facts;
-    nh_remarks remarks; /* about the model */
+    nh_remarks remarks;      /* about the model */
     const double *parameter; /* of one with named parameters: their present values, instead of those
                                 with which it was built; or NULL */
     pthread_mutex_t lock;
