@@ -75,6 +75,8 @@ typedef struct nh_kernel_io {
      * only. */
     double *node;
     long long nodes, nodes_max;
+    /* A time beyond which such a method must not evaluate anything; 0: none. */
+    double bound;
     /* of a failed step */
     double residual;
     int iterations;

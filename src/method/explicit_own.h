@@ -277,8 +277,13 @@ static inline int attempt(kernel *k, const flow *f, mask open, real end, real *s
     LOCAL(late, STATE);
     LOCAL(unit, STATE);
     real kinetic = k->memory[KINETIC], error;
-    const real h = k->memory[NEXT], begin = k->memory[BEGIN] + k->memory[LENGTH];
+    const real begin = k->memory[BEGIN] + k->memory[LENGTH];
     const double t = k->t + LANE(begin, 0);
+    real h = k->memory[NEXT];
+    if (k->io->bound != 0) {
+        const real room = broadcast(k->io->bound - k->t) - begin;
+        h = select_(less(room, h), room, h);
+    }
     TRY_(explore(k, f, t, h, slope, rise, y1, late, unit, &kinetic, &error));
     const mask fine = open & less(error, broadcast(1)), coarse = open & ~fine;
     mask blurred = any(coarse) ? coarse & is_blurred(k, h, error) : coarse;

@@ -18,17 +18,22 @@
 
 #include "base/decimal.h"
 #include "run/health.h"
+#include "run/switches.h"
 
 #define LOST 10     /* relative to the error of all other steps, at least */
 #define ROUND 1e-11 /* an error that may be round-off */
 #define HALF_WAY 0.4
 enum { ENOUGH = 8, APART = 16 };
 
-static bool evaluate(nh_health *h, double t, const double *state, double *value)
+static bool evaluate(const nh_run *run, double t, const double *state, double *value)
 {
+    const nh_health *h = run->health;
     const engine *e = &h->engine;
     const double *q = state, *v = state + h->n;
-    return e->call[NH_FN_KINKS](e->self, NH_FN_KINKS, t, q, v, NULL, value, h->u) == 0;
+    const bool known = e->call[NH_FN_KINKS](e->self, NH_FN_KINKS, t, q, v, NULL, value, h->u) == 0;
+    for (int i = 0; i < h->kinks; i++)
+        value[i] = nh_switches_know(run, i) ? 1 : value[i]; /* they are never inside a step */
+    return known;
 }
 
 static int sign(double x)
@@ -67,7 +72,7 @@ void nh_kinks_begin(nh_visit *v)
         track->kink_begun = v->steps;
     track->kink_due = v->steps + 1;
     track->kink_lost = false;
-    if (evaluate(h, v->time, h->now, h->side))
+    if (evaluate(v->run, v->time, h->now, h->side))
         remember(v);
     else
         track->kink_due = INT64_MAX; /* the user's function fails, and so will the run */
@@ -106,7 +111,7 @@ static double divided(nh_visit *v)
     while (behind - before > 1e-9) {
         const double middle = (before + behind) / 2;
         if (!nh_repeat_beside(v, track->kink_last, t, middle * span, 1) ||
-            !evaluate(h, t + middle * length, h->block, other))
+            !evaluate(v->run, t + middle * length, h->block, other))
             return -1;
         *(changed(h, track->kink_value, other) < 0 ? &before : &behind) = middle;
     }
@@ -126,8 +131,8 @@ static void learn_usual(nh_visit *v, int64_t from, const double *state, int64_t 
     nh_health *h = v->health;
     const double error = nh_repeat_try(v, from, state, steps);
     double *before = h->side, *after = h->side + h->kinks;
-    if (error >= 0 && evaluate(h, nh_health_time(v->run, from), state, before) &&
-        evaluate(h, nh_health_time(v->run, from + steps), h->reached, after) &&
+    if (error >= 0 && evaluate(v->run, nh_health_time(v->run, from), state, before) &&
+        evaluate(v->run, nh_health_time(v->run, from + steps), h->reached, after) &&
         changed(h, before, after) < 0)
         v->track->kink_usual = fmax(v->track->kink_usual, error / (double)steps);
 }
@@ -171,7 +176,7 @@ static nh_status look(nh_visit *v, nh_report *report)
     nh_health *h = v->health;
     nh_track *track = v->track;
     (void)report;
-    if (v->steps <= track->kink_step || !evaluate(h, v->time, h->now, h->side)) {
+    if (v->steps <= track->kink_step || !evaluate(v->run, v->time, h->now, h->side)) {
         track->kink_due = v->steps + 1;
         return NH_OK;
     }
@@ -186,7 +191,7 @@ static nh_status look(nh_visit *v, nh_report *report)
     plan(v);
     if (which >= 0)
         measure(v, which);
-    evaluate(h, v->time, h->now, h->side); /* measuring has overwritten the values */
+    evaluate(v->run, v->time, h->now, h->side); /* measuring has overwritten the values */
     remember(v);
     if (track->crossings >= ENOUGH) {
         track->kink_until = v->steps;

@@ -1,6 +1,6 @@
 /* Legs: the only calls of kernels, what is saved before them, and what follows when they fail; see
  * leg.h. */
-#include "run/leg.h"
+#include "run/switches.h"
 
 #include <math.h>
 #include <string.h>
@@ -49,7 +49,8 @@ nh_kernel_io nh_kernel_arguments(const nh_run *run, engine *e, double *block, in
                           .row = leg->rows.row,
                           .wrapped = leg->rows.wrapped,
                           .row_from = leg->rows.from,
-                          .every = leg->rows.every};
+                          .every = leg->rows.every,
+                          .bound = nh_switches_bound(run)};
 }
 
 int nh_kernel_begin(const engine *e, nh_kernel_io *io)

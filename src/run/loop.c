@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "run/attach.h"
+#include "run/switches.h"
 
 const nh_attachment *const nh_attachments[NH_ATTACHMENTS] = {
 #define NH_ATTACHMENT(name) &nh_attachment_##name,
@@ -145,12 +146,18 @@ static nh_status act(const loop *l, const nh_clock *clock, int64_t from, nh_repo
     return status;
 }
 
+static void start_anew(nh_run *run)
+{
+    for (int i = 0; i < run->groups; i++)
+        run->group[i].started = false;
+}
+
 /* The memory of a method is valid only for steps of one length, unless the method chooses its
  * own. */
 static void forget_step(nh_run *run)
 {
-    for (int i = 0; i < run->groups && !nh_run_adapts(run); i++)
-        run->group[i].started = false;
+    if (!nh_run_adapts(run))
+        start_anew(run);
 }
 
 static double next_time(const nh_run *run)
@@ -164,6 +171,23 @@ static double next_time(const nh_run *run)
     return next;
 }
 
+/* The piece of a step between two times. It stays clear of a switch at which it begins or ends. */
+static nh_leg piece_of(const loop *l, double from, double to, bool begins, bool ends)
+{
+    const int64_t done = l->run->steps;
+    const double clear = nh_switches_clear(&l->clock, to);
+    /* A method that chooses its own steps cannot be shifted in the middle of one, and has added up
+     * the ends of the run's steps. */
+    const bool own = nh_run_adapts(l->run);
+    const double shift = begins ? clear : ends && !own ? -clear : 0;
+    const double less = own ? 64 * clear : begins ? 2 * clear : 0;
+    nh_leg piece = {.from = done, .to = done + 1, .rows = l->rows};
+    piece.clock.step = to - from - (ends ? less : 0);
+    /* the times of steps are counted from the start */
+    piece.clock.time = from + shift - (double)done * piece.clock.step;
+    return piece;
+}
+
 /* A step in pieces, because something is to happen within it; afterwards the run counts it as one
  * whole step. */
 static nh_status take_pieces(const loop *l, nh_report *report)
@@ -171,24 +195,30 @@ static nh_status take_pieces(const loop *l, nh_report *report)
     nh_run *run = l->run;
     const double step = l->clock.step, done = (double)run->steps;
     const double end = l->clock.time + (done + 1) * step, close = 1e-9 * step;
+    const double clear = nh_switches_clear(&l->clock, end);
     double now = nh_clock_at(&l->clock, run->steps);
+    bool begins = nh_switches_at(run, now, 4 * clear);
     nh_status status = NH_OK;
     nh_step_failure f = {0};
     save(l);
     while (status == NH_OK && now < end) {
-        const double next = next_time(run), to = next < end - close ? next : end;
-        nh_leg piece = {.from = run->steps, .to = run->steps + 1, .rows = l->rows};
-        piece.clock.step = to - now; /* the times of steps are counted from the start */
-        piece.clock.time = now - done * piece.clock.step;
+        const double next = next_time(run);
+        const double near = next == nh_switches_next(run) ? 4 * clear : close;
+        const double to = next < end - near ? next : end;
+        const bool ends = nh_switches_at(run, to, 4 * clear);
+        const nh_leg piece = piece_of(l, now, to, begins, ends);
         forget_step(run);
+        if (begins) /* it may have started on the other side */
+            start_anew(run);
+        begins = ends;
         if (!start_all(l, &piece.clock, &f) || !take(l, &piece, &f)) {
             restore(l);
             status = nh_describe_failure(run, &l->clock, &f, report);
         }
         now = to;
-        piece.clock.time = now - done * piece.clock.step;
+        const nh_clock here = {now - done * piece.clock.step, piece.clock.step};
         if (status == NH_OK && to < end)
-            status = act(l, &piece.clock, piece.from, report);
+            status = act(l, &here, piece.from, report);
     }
     forget_step(run);
     if (status == NH_OK)

@@ -79,6 +79,7 @@ typedef struct nh_prepared { /* what calls of few steps keep for the next call: 
 
 typedef struct nh_health nh_health;         /* health.h */
 typedef struct nh_run_inputs nh_run_inputs; /* inputs.h */
+typedef struct nh_switches nh_switches;     /* switches.c */
 typedef struct nh_pace nh_pace;             /* pace.h */
 typedef struct nh_crossings nh_crossings;   /* events.h */
 
@@ -112,6 +113,7 @@ struct nh_run {
     nh_health *health;     /* what remarks are made from */
     bool unwatched;        /* no health checks */
     nh_run_inputs *inputs; /* NULL: there are no open inputs */
+    nh_switches *switches; /* NULL: no function changes abruptly at a known time */
     double *blocks;        /* of all groups */
     nh_prepared prepared;
     nh_crossings *crossings; /* events that are looked for, or NULL */

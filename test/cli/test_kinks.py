@@ -35,8 +35,13 @@ LOST = [  # a force, and methods that lose their order by it
     ("-abs(x - 0.2)", ["gauss:stages=3", "dop853"]),
     ("-sqrt((x - 0.2)^2)", ["gauss:stages=3", "dop853"]),
     ("0.2*atan2(x + 0.1, -1 - x^2)", ["gauss", "rk4", "dop853"]),
-    ("if(t > 3.01, 0.2, 0)", ["gauss", "rk4", "dop853"]),
-    ("if(t > 5, if(t < 5.01, 50, 0), 0)", ["gauss", "rk4", "dop853"]),
+]
+OF_TIME = [  # a force that changes at known times, and when and by how much
+    ("if(t > 3.01, 0.2, 0)", [(3.01, 0.2)]),
+    ("if(t > 3, 0.2, 0)", [(3, 0.2)]),
+    ("if(t > 5, if(t < 5.01, 50, 0), 0)", [(5, 50), (5.01, -50)]),
+    ("if(5.013 > t, 0, 2) - if(t > 5.0133, 2, 0)", [(5.013, 2), (5.0133, -2)]),
+    ("sign(sin(3*t + 0.2))", [(0, 1)] + [((k * math.pi - 0.2) / 3, 2 * (-1) ** k) for k in range(1, 10)]),
 ]
 KEPT = [  # not crossed, crossed where steps end, or smooth enough for the method
     ("-0.01*abs(x + 9)*x'", ["gauss", "gauss:stages=3", "rk4", "dop853"]),
@@ -68,14 +73,31 @@ def own_steps_meet_kinks(program, folder):
         path = write(folder, force)
         (rough, said), (fine, _) = (end_of(program, path, "--tolerance", x) for x in ("1e-7", "1e-11"))
         check(abs(rough - fine) < 1e-4 or said, f"{force}: {rough} and {fine}, silently")
-    x, said = end_of(program, path := write(folder, LOST[-1][0]), "--tolerance", "1e-9")
-    same((abs(x - exact) > 0.4, len(said)), (True, 1), "a short force")
-    check("event" in said[0], said[0])
-    with open(path, "a", encoding="utf-8") as f:  # the text of the remark
+    path = write(folder, "if(x + t > 5, if(x + t < 5.0001, 50, 0), 0)")
+    said = end_of(program, path, "--tolerance", "1e-9")[1]
+    check(not said or "event" in said[0], said)
+    path = write(folder, "if(t > 5, if(t < 5.01, 50, 0), 0)")
+    with open(path, "a", encoding="utf-8") as f:  # what a remark advises
         f.write("event on: t - 5\nevent off: t - 5.01\nwhen on: x' = x'\nwhen off: x' = x'\n")
     for how in (["--tolerance", "1e-9"], [*FIXED, "gauss:stages=3"]):
         x, said = end_of(program, path, *how)
         check(abs(x - exact) < 1e-7 and not said, f"events: {x}, {exact}, {said}")
+
+
+def steps_are_cut_at_known_times(program, folder):
+    """A switch inside a step, at its end and twice in it: the order is kept, and nothing is said. Measured: 2e-12 for dop853
+    with steps of 0.05, 4e-9 with tolerance 1e-9, on both backends, and 12 to 17 times less for half the step of rk4."""
+    for force, changes in OF_TIME:
+        path = write(folder, force)
+        exact = 1.5 * math.cos(10) + sum(size * (1 - math.cos(10 - at)) for at, size in changes)
+        for how, most in ((["--step", "0.05", "--method", "dop853"], 1e-11), (["--tolerance", "1e-9"], 2e-8),
+                          (["--step", "0.1", "--method", "gauss:stages=5"], 1e-11), (["--step", "0.3", "--method", "verner98"], 1e-7),
+                          (["--step", "0.05", "--method", "verner98", "--backend", "compiled"], 1e-11),
+                          (["--tolerance", "1e-11", "--method", "dopri5", "--backend", "compiled"], 1e-9)):
+            x, said = end_of(program, path, *how)
+            check(abs(x - exact) < most and not said, f"{force}, {how}: off by {x - exact}, {said}")
+        errors = [abs(end_of(program, path, "--step", h, "--method", "rk4")[0] - exact) for h in (0.1, 0.05, 0.025)]
+        check(all(12 < a / b < 20 for a, b in zip(errors, errors[1:])), f"{force}: order of rk4, {errors}")
 
 
 def conserved(program, path):
