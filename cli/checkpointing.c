@@ -47,8 +47,8 @@ static void ask_to_stop(int number)
 
 static void say(const char *words)
 {
-    ssize_t told = write(STDERR_FILENO, words, strlen(words));
-    (void)told; /* there is nobody to notify */
+    ssize_t written = write(STDERR_FILENO, words, strlen(words));
+    (void)written; /* there is nobody to notify */
 }
 
 /* Shortly after the request: the computation may be deep in a derivation or in a long step, or

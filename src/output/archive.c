@@ -171,14 +171,14 @@ static nh_status begin_rows(nh_archive *a, nh_report *report)
 }
 
 /* Whether a later process may continue with what is there if this one cannot. */
-static bool stays(const nh_archive *a)
+static bool can_be_resumed(const nh_archive *a)
 {
     return a->plan.resumable || a->plan.resume;
 }
 
 static void give_up(nh_archive *a)
 {
-    if (stays(a))
+    if (can_be_resumed(a))
         nh_file_leave(a->file);
     else
         nh_file_abandon(a->file);
@@ -269,8 +269,8 @@ static nh_status write_npz(nh_archive *a, nh_report *report)
     nh_status status = array && names ? NH_OK : nh_fail_memory(report);
     if (status == NH_OK) {
         int arrays = describe_arrays(a, array, names);
-        status =
-            nh_npz_write(a->path, a->file, a->rows, row_width(a), array, arrays, stays(a), report);
+        status = nh_npz_write(a->path, a->file, a->rows, row_width(a), array, arrays,
+                              can_be_resumed(a), report);
     }
     free(array);
     free(names);
@@ -295,7 +295,7 @@ static nh_status close_table(nh_archive *a, nh_report *report)
         give_up(a);
         return nh_fail_memory(report);
     }
-    if (stays(a))
+    if (can_be_resumed(a))
         nh_file_keep(a->file);
     return nh_file_commit(a->file, report);
 }
@@ -556,9 +556,9 @@ void nh_archive_leave(nh_archive *a)
         return;
     nh_report ignored;
     if (is_hdf5(a->format)) {
-        if (stays(a))
+        if (can_be_resumed(a))
             write_buffered(a, &ignored);
-        nh_hdf5_leave(a->hdf5, stays(a));
+        nh_hdf5_leave(a->hdf5, can_be_resumed(a));
     } else
         give_up(a);
     release(a);

@@ -125,10 +125,10 @@ nh_status nh_checkpoint_read(const char *path, nh_piece *piece, int *pieces, nh_
     *pieces = 0;
     size_t size;
     nh_report own;
-    nh_report *told = report ? report : &own;
-    unsigned char *data = read_all(path, &size, told);
+    nh_report *filled = report ? report : &own;
+    unsigned char *data = read_all(path, &size, filled);
     if (!data)
-        return told->status;
+        return filled->status;
     nh_status status;
     if (size < MAGIC + DIGEST || memcmp(data, magic, MAGIC) != 0)
         status = damaged(path, "this is not a checkpoint of this version of nonholo", report);

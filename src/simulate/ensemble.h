@@ -71,7 +71,7 @@ struct nh_ensemble {
     pthread_mutex_t lock,
         making; /* making: only one thread compiles a kernel; the others reuse it */
     pthread_cond_t changed;
-    int64_t handed, told; /* items that this process took, and how many it has reported */
+    int64_t handed, reported; /* items that this process took, and how many it has reported */
     int64_t steps_done;
     bool halt; /* threads return and keep their blocks */
     bool stop; /* something failed */

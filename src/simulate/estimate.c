@@ -389,8 +389,8 @@ static void look_at_method(const nh_simulation *s, double *order, double *tolera
     *order = *tolerance = 0;
     if (nh_choice_parse(&choice, s->how.method, NULL) != NH_OK)
         return;
-    const bool told = strstr(s->how.method, "tolerance=") && nh_choice_adapts(&choice);
-    for (int i = 0; told && i < choice.method->options; i++)
+    const bool given = strstr(s->how.method, "tolerance=") && nh_choice_adapts(&choice);
+    for (int i = 0; given && i < choice.method->options; i++)
         if (strcmp(choice.method->option[i].name, "tolerance") == 0)
             *tolerance = choice.option[i];
     *order = s->how.compose ? nh_composition_order(s->how.compose, &choice, NULL)

@@ -95,16 +95,16 @@ static nh_status choose_method(nh_plan *plan, const nh_system *system, const nh_
     if (status != NH_OK)
         return status;
     const int place = option_of(choice.method, "tolerance");
-    const bool told = strstr(plan->method, "tolerance=") != NULL;
+    const bool given = strstr(plan->method, "tolerance=") != NULL;
     const bool fixed = place < 0 && !(nh_choice_pace(&choice) > 0);
     if (o->tolerance > 0 && place < 0)
         return refuse_tolerance(plan, report);
-    if (o->tolerance > 0 && told)
+    if (o->tolerance > 0 && given)
         return nh_fail(report, NH_BAD_ARGUMENT, "the tolerance is given twice: as %g and in %s",
                        o->tolerance, plan->method);
     if (o->absolute > 0 && option_of(choice.method, "absolute") < 0)
         return nh_fail(report, NH_BAD_ARGUMENT, "%s has no absolute tolerance", plan->method);
-    if (o->tolerance > 0 || (!(o->step > 0) && !told && place >= 0))
+    if (o->tolerance > 0 || (!(o->step > 0) && !given && place >= 0))
         add_option(plan, "tolerance", o->tolerance > 0 ? o->tolerance : usual_tolerance);
     if (o->absolute > 0)
         add_option(plan, "absolute", o->absolute);

@@ -344,15 +344,15 @@ static bool tell(nh_worker *w)
             note_end(w, i);
     pthread_mutex_lock(&e->lock);
     nh_ensemble_note_doubts(e, w->block.first_member, w->run);
-    while (e->wants_members && !e->stop && !e->halt && e->told != w->block.order)
+    while (e->wants_members && !e->stop && !e->halt && e->reported != w->block.order)
         pthread_cond_wait(&e->changed, &e->lock);
-    const bool go_on = !e->stop && (!e->halt || !e->wants_members || e->told == w->block.order);
+    const bool go_on = !e->stop && (!e->halt || !e->wants_members || e->reported == w->block.order);
     for (int i = 0; e->wants_members && go_on && !e->stop && i < w->block.members; i++) {
         nh_status status = nh_ensemble_take_member(e, w->member + i, &report);
         if (status != NH_OK)
             nh_ensemble_stop(e, status, &report);
     }
-    e->told += go_on;
+    e->reported += go_on;
     pthread_cond_broadcast(&e->changed);
     pthread_mutex_unlock(&e->lock);
     return go_on;
