@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/status.h"
-
 enum { VERSION = 1 };
 
 static void put_number(nh_text *out, double value)

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/decimal.h"
-#include "base/status.h"
 
 /* ---- parts ---- */
 

@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/status.h"
-
 /* Names that the functions themselves use. */
 static const char reserved[] = "np t q v u c out shape parameters";
 

@@ -3,10 +3,6 @@
 #include "export/job.h"
 #include "export/script.h"
 
-#include <stdlib.h>
-
-#include "base/status.h"
-
 /* Names that the script itself uses. */
 static const char reserved[] =
     "sp mpmath functools t q v L FORCES BRACKETS POSITIONS PARAMETERS INPUTS START CONSTRAINTS "

@@ -15,7 +15,7 @@ void nh_resolve_unknown(nh_resolver *r, const nh_ast *ast)
 {
     bool call = ast->kind == AST_CALL;
     nh_suggest suggest = nh_suggest_begin(ast->name);
-    for (const nh_local *l = r->locals; l; l = l->outer)
+    for (const nh_loop_index *l = r->locals; l; l = l->outer)
         nh_suggest_offer(&suggest, l->name);
     for (const nh_ast *a = r->current ? r->current->argument : NULL; a; a = a->next)
         nh_suggest_offer(&suggest, a->name);
@@ -83,7 +83,7 @@ static const nh_ast *find_argument(const nh_resolver *r, const char *name)
 
 static bool resolve_local(nh_resolver *r, nh_ast *ast)
 {
-    const nh_local *l = r->locals;
+    const nh_loop_index *l = r->locals;
     while (l && strcmp(l->name, ast->name) != 0)
         l = l->outer;
     const nh_ast *argument = l ? NULL : find_argument(r, ast->name);
@@ -330,7 +330,7 @@ static void resolve_call(nh_resolver *r, nh_ast *ast)
 }
 
 /* The index of a sum or a `for` gets a slot; the caller releases it when its scope ends. */
-bool nh_resolve_open(nh_resolver *r, nh_ast *loop, nh_local *index)
+bool nh_resolve_open(nh_resolver *r, nh_ast *loop, nh_loop_index *index)
 {
     const nh_symbol *symbol = nh_symbols_find(r->symbols, loop->name);
     nh_ast probe = {.name = loop->name, .place = loop->place};
@@ -348,7 +348,7 @@ bool nh_resolve_open(nh_resolver *r, nh_ast *loop, nh_local *index)
     loop->slot = r->slots++;
     if (r->slots > r->most_slots)
         r->most_slots = r->slots;
-    *index = (nh_local){loop->name, loop->slot, r->locals};
+    *index = (nh_loop_index){loop->name, loop->slot, r->locals};
     r->locals = index;
     return !r->status;
 }
@@ -361,7 +361,7 @@ void nh_resolve_close(nh_resolver *r)
 
 static void resolve_sum(nh_resolver *r, nh_ast *ast)
 {
-    nh_local index;
+    nh_loop_index index;
     if (!nh_resolve_open(r, ast, &index))
         return;
     nh_ast *body = ast->child->next->next;

@@ -5,11 +5,11 @@
 #include "model/ast.h"
 
 /* An index in scope. */
-typedef struct nh_local {
+typedef struct nh_loop_index {
     const char *name;
     int slot;
-    const struct nh_local *outer;
-} nh_local;
+    const struct nh_loop_index *outer;
+} nh_loop_index;
 
 typedef struct nh_resolver {
     const nh_source *source;
@@ -17,7 +17,7 @@ typedef struct nh_resolver {
     nh_report *report;
     nh_status status;
     const nh_symbol *current; /* the definition whose body is being read */
-    const nh_local *locals;
+    const nh_loop_index *locals;
     int slots, most_slots; /* in use now, and the maximum so far */
     int parameters_before; /* in a parameter's value: how many it may use; otherwise -1 */
     bool constant;         /* in bounds and indices */
@@ -31,7 +31,7 @@ void nh_resolve_index(nh_resolver *r, nh_ast *index);
 void nh_resolve_indices(nh_resolver *r, nh_ast *first);
 
 /* Brings the index of a loop into scope, in memory of the caller, and removes it. */
-bool nh_resolve_open(nh_resolver *r, nh_ast *loop, nh_local *index);
+bool nh_resolve_open(nh_resolver *r, nh_ast *loop, nh_loop_index *index);
 void nh_resolve_close(nh_resolver *r);
 
 /* The index of a name that stands for a family (`whole`: it may stand for all of it); its prime;

@@ -147,7 +147,7 @@ static void resolve_item(nh_resolver *r, const nh_statement *s, nh_item *item)
 
 static void resolve_statement(nh_resolver *r, nh_statement *s)
 {
-    nh_local index;
+    nh_loop_index index;
     r->slots = r->most_slots = 0;
     for (nh_ast *side = s->when; side && !r->status; side = side->next)
         nh_resolve_index(r, side);
