@@ -180,14 +180,14 @@ install() { # prefix
     $1 apt-get update && $1 apt-get install -y --no-install-recommends $missing
 }
 
-give_up() { # the reason and the remedy
-    echo "nonholo: $1:$missing" >&2
+give_up() { # the reason or the remedy, which the packages follow
+    echo "nonholo: $1$missing" >&2
     [ -z "$required" ] || exit 1
     echo "nonholo: tests that need these packages are skipped" >&2
     exit 0
 }
 
-command -v apt-get >/dev/null 2>&1 || give_up "these are missing; please install what your system calls"
+command -v apt-get >/dev/null 2>&1 || give_up "these are missing; please install what your system calls:"
 if [ "$(id -u)" = 0 ]; then
     as_root=
 elif command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
@@ -196,4 +196,4 @@ else
     give_up "only root can install packages; please run: sudo apt-get install --no-install-recommends"
 fi
 echo "nonholo: installing$missing" >&2
-install "$as_root" >&2 || give_up "these could not be installed"
+install "$as_root" >&2 || give_up "these could not be installed:"
