@@ -84,35 +84,37 @@ static bool make_arrays(nh_crossings *w, const nh_run *run)
     const size_t changes = w->problem ? nh_system_outputs(system, NH_FN_CHANGES) : 1;
     w->node_size = (size_t)NH_NODE_SIZE(w->n, w->angles);
     w->kept_size = KEPT_EVENTS + OF_ALL * events + 2 * w->node_size;
-    double **array[] = {&w->kept,          &w->kept_before, &w->rows,     &w->wrapped,
-                        &w->node,          &w->block,       &w->at,       &w->fresh,
-                        &w->slope,         &w->q,           &w->value[0], &w->value[1],
-                        &w->value[2],      &w->outside,     &w->reported, &w->changed,
-                        &w->blocks_before, &w->of_model,    &w->moved,    &w->within};
-    const size_t size[] = {members * w->kept_size,
-                           members * w->kept_size,
-                           NH_EVENT_STEPS * (1 + 2 * n),
-                           NH_EVENT_STEPS * n,
-                           NH_EVENT_NODES * w->node_size,
-                           run->state_size,
-                           w->node_size,
-                           w->node_size,
-                           n + m,
-                           n,
-                           2 * events,
-                           2 * events,
-                           2 * events,
-                           3 * n,
-                           2 * members,
-                           changes,
-                           members * run->state_size,
-                           2 * events,
-                           4 * n,
-                           4 * events};
-    bool all = true;
-    for (size_t i = 0; i < sizeof size / sizeof *size; i++)
-        all = (*array[i] = nh_aligned_doubles(size[i])) && all;
-    return all;
+    const struct {
+        double **at;
+        size_t size;
+    } array[] = {{&w->kept, members * w->kept_size},
+                 {&w->kept_before, members * w->kept_size},
+                 {&w->rows, NH_EVENT_STEPS * (1 + 2 * n)},
+                 {&w->wrapped, NH_EVENT_STEPS * n},
+                 {&w->node, NH_EVENT_NODES * w->node_size},
+                 {&w->block, run->state_size},
+                 {&w->at, w->node_size},
+                 {&w->fresh, w->node_size},
+                 {&w->slope, n + m},
+                 {&w->q, n},
+                 {&w->value[0], 2 * events},
+                 {&w->value[1], 2 * events},
+                 {&w->value[2], 2 * events},
+                 {&w->outside, 3 * n},
+                 {&w->reported, 2 * members},
+                 {&w->changed, changes},
+                 {&w->blocks_before, members * run->state_size},
+                 {&w->of_model, 2 * events},
+                 {&w->moved, 4 * n},
+                 {&w->within, 4 * events}};
+    const size_t count = sizeof array / sizeof *array;
+    size_t total = 0;
+    for (size_t i = 0; i < count; i++)
+        total += (array[i].size + 7) / 8 * 8; /* each begins at a cache line */
+    double *at = w->room = nh_aligned_doubles(total);
+    for (size_t i = 0; at && i < count; at += (array[i++].size + 7) / 8 * 8)
+        *array[i].at = at;
+    return at != NULL;
 }
 
 /* The options of the method for steps of given length: without its tolerance, if it has one. */
@@ -264,13 +266,7 @@ static void free_all(nh_run *run)
     nh_crossings *w = run->crossings;
     if (!w)
         return;
-    double *array[] = {w->kept,          w->kept_before, w->rows,     w->wrapped,
-                       w->node,          w->block,       w->at,       w->fresh,
-                       w->slope,         w->q,           w->outside,  w->reported,
-                       w->value[0],      w->value[1],    w->value[2], w->changed,
-                       w->blocks_before, w->of_model,    w->moved,    w->within};
-    for (size_t i = 0; i < sizeof array / sizeof *array; i++)
-        free(array[i]);
+    free(w->room);
     free(w->looked_for);
     free(w->ends);
     free(w->acts);

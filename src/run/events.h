@@ -3,9 +3,9 @@
  *
  * Every step of a member is an interval between two nodes, which are states with their
  * accelerations: the steps of the run, or those that the method chooses itself (kernel_io.h).
- * event_nodes.c computes them, event_find.c finds the changes of sign in an interval,
- * event_advance.c goes from node to node and acts on the events, events.c has the public functions
- * and what is stored.
+ * event_nodes.c computes them, event_find.c finds the changes of sign in an interval, event_act.c
+ * acts on them, event_advance.c goes from node to node, events.c has the public functions and what
+ * is stored.
  *
  * What is found depends only on the two nodes of an interval, so it does not depend on how far a
  * run is advanced at a time. A run with events has one lane in each group. */
@@ -63,6 +63,7 @@ struct nh_crossings {
     bool exactly;                  /* states between nodes are computed, not interpolated */
     double option[NH_OPTIONS_MAX]; /* options of the method for steps of given length */
     engine engine;                 /* EVENTS, CHANGES, ACCELERATION */
+    double *room;                  /* of all the arrays of numbers below */
     double *kept, *kept_before;    /* [members][kept_size]; the latter before the current chunk */
     double *rows, *wrapped;        /* states of a chunk of steps */
     double *node;                  /* [NH_EVENT_NODES][node_size] */
@@ -140,5 +141,29 @@ bool nh_crossings_between(nh_run *run, const double *from, const double *to, dou
 /* Finds all changes of sign in an interval, in order, into w->root; sides are those at its first
  * node. False if the method fails. */
 bool nh_crossings_find(nh_run *run, double *kept, double *from, double *to);
+
+typedef struct nh_walk { /* a member between two steps of the run */
+    nh_run *run;
+    nh_crossings *w;
+    group *g;
+    const nh_leg *leg; /* what the loop asks for */
+    int member;
+    double *kept;
+    int64_t index; /* steps of the run completed so far */
+    bool changed;  /* an event has changed its velocities since the last whole step */
+    nh_step_failure *f;
+} nh_walk;
+
+/* Notes why it cannot go on; false. */
+bool nh_walk_fails(nh_walk *k, int status, int event, double t);
+/* Where the method's memory counts its own steps; NULL: the method takes the steps of the run. */
+double *nh_walk_counts(const nh_walk *k);
+/* Finds the events of an interval and reports those up to a time; *event is the first root at which
+ * the state changes or the member ends, which is not yet reported, -1 if there is none. */
+bool nh_walk_look(nh_walk *k, double *from, double *to, double until, int *event);
+/* Carries out that root and those at the same time. The block gets the state after them. */
+bool nh_walk_happen(nh_walk *k, int first, const double *from, const double *to);
+/* Sets every side to that after the changes of sign up to a point of the interval. */
+void nh_walk_take_sides(nh_walk *k, double upto);
 
 #endif
