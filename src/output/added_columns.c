@@ -1,6 +1,7 @@
 /* Additional columns of a record: quantities by name that are not recorded by default, such as
  * leapfrog_invariant or power. */
 #include "output/record.h"
+#include "run/attach.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,10 +25,12 @@ static nh_status check_name(const nh_record *record, const char *name, nh_report
             return nh_fail(report, NH_BAD_ARGUMENT,
                            "'%.80s' is already a column of every run of %s", name,
                            nh_system_name(record->system));
+    bool twice = false;
     for (int i = 0; i < record->watched; i++)
-        if (strcmp(record->watched_name[i], name) == 0)
-            return nh_fail(report, NH_BAD_ARGUMENT, "'%.80s' is observed twice", name);
-    return NH_OK;
+        twice |= strcmp(record->watched_name[i], name) == 0;
+    for (int i = 0; i < record->attachments; i++)
+        twice |= record->attached[i] == nh_attachment_with(name);
+    return twice ? nh_fail(report, NH_BAD_ARGUMENT, "'%.80s' is observed twice", name) : NH_OK;
 }
 
 /* The names, without the spaces around them. */
@@ -47,9 +50,12 @@ static nh_status take_names(nh_record *record, const char *names, nh_report *rep
             record->watched < OBSERVED_MAX
                 ? check_name(record, name, report)
                 : nh_fail(report, NH_TOO_LARGE, "more than %d quantities to observe", OBSERVED_MAX);
-        if (status == NH_OK)
+        const int attachment = nh_attachment_with(name);
+        if (status == NH_OK && attachment >= 0)
+            record->attached[record->attachments++] = attachment;
+        else if (status == NH_OK)
             record->watched_name[record->watched++] = name;
-        else
+        if (status != NH_OK || attachment >= 0)
             free(name);
         more = names[length] != '\0';
         names += length + more;
@@ -57,26 +63,29 @@ static nh_status take_names(nh_record *record, const char *names, nh_report *rep
     return status;
 }
 
-nh_status nh_record_observe(nh_record *record, const char *names, double step,
+nh_status nh_record_observe(nh_record *record, nh_run *run, const char *names, double step,
                             const nh_state *start, nh_report *report)
 {
-    if (record->system->shape.inputs > 0)
-        return nh_fail(report, NH_NOT_APPLICABLE,
-                       "%s has open inputs, which only the model's 'observe' statements can use",
-                       nh_system_name(record->system));
+    record->run = run;
     record->watched_name = calloc(OBSERVED_MAX, sizeof *record->watched_name);
     if (!record->watched_name)
         return nh_fail_memory(report);
     nh_status status = take_names(record, names, report);
-    if (status == NH_OK)
+    if (status == NH_OK && record->watched > 0 && record->system->shape.inputs > 0)
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "%s has open inputs, which only the model's 'observe' statements can use",
+                       nh_system_name(record->system));
+    if (status == NH_OK && record->watched > 0)
         status = nh_watch_create(&record->watch, record->system,
                                  (const char *const *)record->watched_name, record->watched, step,
                                  start, report);
     if (status == NH_NOT_APPLICABLE) /* the request is wrong, not the method */
         status = NH_BAD_ARGUMENT;
+    for (int i = 0; i < record->attachments && status == NH_OK; i++)
+        status = nh_run_ask(run, record->attached[i], report);
     if (status == NH_OK) {
-        record->columns += record->watched;
-        record->width += record->watched;
+        record->columns += record->watched + record->attachments;
+        record->width += record->watched + record->attachments;
     }
     return status;
 }

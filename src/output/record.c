@@ -1,5 +1,6 @@
 /* A trajectory as a table in memory, with the maximum errors that every run reports. */
 #include "output/record.h"
+#include "run/attach.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -156,6 +157,8 @@ static nh_status measure(nh_record *record, double *row, const nh_state *now,
         to[i] = values[built_in + i];
     if (record->watch && status == NH_OK)
         status = nh_watch_values(record->watch, now, before, to + own, report);
+    for (int i = 0; i < record->attachments; i++)
+        to[own + record->watched + i] = nh_attachments[record->attached[i]]->value(record->run, 0);
     return status;
 }
 
@@ -272,6 +275,9 @@ const char *nh_record_column_name(const nh_record *record, int column)
     if (column == 0)
         return "energy";
     column -= 1;
+    if (column >= record->observables + record->watched)
+        return nh_attachments[record->attached[column - record->observables - record->watched]]
+            ->column;
     if (column >= record->observables)
         return record->watched_name[column - record->observables];
     if (record->may_have_latitude && column == NH_RECORD_BUILT_IN)

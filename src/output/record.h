@@ -16,6 +16,8 @@ struct nh_record {
     nh_watch *watch;       /* for the quantities that were asked for; NULL: none */
     char **watched_name;   /* [watched] */
     int watched;
+    const nh_run *run; /* whose attachments have further columns; one of them for each: */
+    int attached[NH_ATTACHMENTS], attachments;
     int columns;   /* t, q, v, energy, observables, what was asked for */
     int width;     /* columns plus one: the largest |k| of the row */
     bool section;  /* rows are states at events and follow no path */
@@ -36,8 +38,9 @@ enum { NH_RECORD_BUILT_IN = 2 };
 /* Makes room for this many rows, if they are kept; call before the first one. More may be added. */
 nh_status nh_record_reserve(nh_record *record, int64_t rows, nh_report *report);
 
-/* Adds columns for quantities by name, separated by commas; call before the first row. */
-nh_status nh_record_observe(nh_record *record, const char *names, double step,
+/* Adds columns for quantities by name, separated by commas; call before the first row. Those that
+ * attachments of the run know are asked for there, and are its values when a row is added. */
+nh_status nh_record_observe(nh_record *record, nh_run *run, const char *names, double step,
                             const nh_state *start, nh_report *report);
 void nh_record_forget_observed(nh_record *record);
 

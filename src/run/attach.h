@@ -60,18 +60,18 @@ typedef struct nh_attachment {
      * before `next`. */
     int64_t (*quiet)(const nh_run *run);
 
+    /* A number of each member that becomes a column of what is recorded when it is asked for by
+     * this name, before the first step. */
+    const char *column;
+    nh_status (*ask)(nh_run *run, nh_report *report);
+    double (*value)(const nh_run *run, int member);
+
     /* What is saved of it: always the same number of bytes; false if they are damaged. */
     size_t (*bytes)(const nh_run *run);
     void (*pack)(nh_pack *p, const nh_run *run);
     bool (*unpack)(nh_pack *p, nh_run *run);
 } nh_attachment;
 
-enum {
-#define NH_ATTACHMENT(name) NH_ATTACHED_##name,
-#include "run/attach.def"
-#undef NH_ATTACHMENT
-    NH_ATTACHMENTS
-};
 #define NH_ATTACHMENT(name) extern const nh_attachment nh_attachment_##name;
 #include "run/attach.def"
 #undef NH_ATTACHMENT
@@ -81,6 +81,10 @@ extern const nh_attachment *const nh_attachments[NH_ATTACHMENTS];
 #define NH_EACH_ATTACHED(a, function)                                                              \
     for (const nh_attachment *const *a = nh_attachments; a < nh_attachments + NH_ATTACHMENTS; a++) \
         if ((*a)->function)
+
+/* The attachment with a column of this name, or -1; and asking for it. */
+int nh_attachment_with(const char *column);
+nh_status nh_run_ask(nh_run *run, int attachment, nh_report *report);
 
 /* The velocities of a member jumped, and its motion starts again. */
 void nh_run_restart(nh_run *run, int member, int64_t steps);

@@ -414,6 +414,21 @@ nh_status nh_run_advance_by(nh_run *run, double length, nh_report *report)
     return status;
 }
 
+int nh_attachment_with(const char *column)
+{
+    for (int i = 0; i < NH_ATTACHMENTS; i++)
+        if (nh_attachments[i]->column && strcmp(nh_attachments[i]->column, column) == 0)
+            return i;
+    return -1;
+}
+
+nh_status nh_run_ask(nh_run *run, int attachment, nh_report *report)
+{
+    run->has_columns = true;
+    run->prepared.until = 0;
+    return nh_attachments[attachment]->ask(run, report);
+}
+
 void nh_run_restart(nh_run *run, int member, int64_t steps)
 {
     NH_EACH_ATTACHED(a, restart)

@@ -77,6 +77,13 @@ typedef struct nh_prepared { /* what calls of few steps keep for the next call: 
     double *inputs; /* [NH_PREPARED_CALLS][members][inputs]; NULL without inputs */
 } nh_prepared;
 
+enum {
+#define NH_ATTACHMENT(name) NH_ATTACHED_##name,
+#include "run/attach.def"
+#undef NH_ATTACHMENT
+    NH_ATTACHMENTS
+};
+
 typedef struct nh_health nh_health;         /* health.h */
 typedef struct nh_run_inputs nh_run_inputs; /* inputs.h */
 typedef struct nh_switches nh_switches;     /* switches.c */
@@ -116,8 +123,10 @@ struct nh_run {
     nh_switches *switches; /* NULL: no function changes abruptly at a known time */
     double *blocks;        /* of all groups */
     nh_prepared prepared;
-    nh_crossings *crossings; /* events that are looked for, or NULL */
-    nh_solution *solution;   /* the solution that follows the run, or NULL */
+    nh_crossings *crossings;        /* events that are looked for, or NULL */
+    nh_solution *solution;          /* the solution that follows the run, or NULL */
+    void *attached[NH_ATTACHMENTS]; /* what an attachment without a field of its own keeps here */
+    bool has_columns;               /* of attachments: they tell their present values only */
 };
 
 /* The clock of the run itself; steps of another length have one of their own. */

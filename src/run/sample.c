@@ -75,7 +75,7 @@ static int64_t block_size(const sampler *s)
     int64_t done = nh_run_steps(s->run), left = (s->last - done) / s->every;
     int64_t most = s->piece / s->every < s->room ? s->piece / s->every : s->room;
     bool aligned = (done - s->options->origin) % s->every == 0;
-    if (s->members > 1 || !aligned || s->run->system->shape.inputs > 0 ||
+    if (s->members > 1 || !aligned || s->run->system->shape.inputs > 0 || s->run->has_columns ||
         (s->options->look_back && s->every > 1))
         return 0;
     return left < most ? left : most;

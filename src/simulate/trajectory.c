@@ -33,8 +33,8 @@ static nh_status observe(nh_simulation *s, nh_report *report)
     const int n = nh_system_coordinates(s->system);
     nh_state start = {.t = s->how.t0, .q = s->motion, .wrapped_q = s->motion, .v = s->motion + n};
     nh_status status =
-        nh_record_observe(s->record, s->options.observe, s->how.step, &start, report);
-    if (status != NH_OK || !nh_watch_looks_back(s->record->watch))
+        nh_record_observe(s->record, s->run, s->options.observe, s->how.step, &start, report);
+    if (status != NH_OK || !s->record->watch || !nh_watch_looks_back(s->record->watch))
         return status;
     if (s->in_section)
         return nh_fail(
