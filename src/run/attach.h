@@ -53,6 +53,9 @@ typedef struct nh_attachment {
      * the next step, which is taken in pieces, at this time. */
     int64_t (*next)(nh_run *run, const nh_clock *clock);
     double (*next_time)(const nh_run *run);
+    /* Whether functions change abruptly at time t, up to `near`: pieces of a step stay clear of it.
+     */
+    bool (*abrupt)(const nh_run *run, double t, double near);
     nh_status (*act)(nh_run *run, const nh_stop *stop, nh_report *report);
     const nh_lead *(*lead)(const nh_run *run); /* NULL: it does not lead this run */
 

@@ -7,6 +7,9 @@
 #ifndef NH_RUN_LEG_H
 #define NH_RUN_LEG_H
 
+#include <float.h>
+#include <math.h>
+
 #include "run/failure.h"
 
 typedef struct nh_trace { /* where states are stored on the way, as in nh_kernel_io */
@@ -19,6 +22,13 @@ typedef struct nh_leg {
     int64_t from, to; /* steps done before it, and after it */
     nh_trace rows;    /* of a single trajectory; none if `row` is NULL */
 } nh_leg;
+
+/* By how much steps stay clear of a time t at which functions change: rounding errors do not cross
+ * it. */
+static inline double nh_clock_clearance(const nh_clock *clock, double t)
+{
+    return 4 * DBL_EPSILON * (fabs(t) + fabs(clock->time));
+}
 
 /* The engine with the kernel that takes most steps. */
 engine *nh_run_fast_engine(nh_run *run);

@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "run/attach.h"
-#include "run/switches.h"
 
 const nh_attachment *const nh_attachments[NH_ATTACHMENTS] = {
 #define NH_ATTACHMENT(name) &nh_attachment_##name,
@@ -171,11 +170,21 @@ static double next_time(const nh_run *run)
     return next;
 }
 
+static bool is_abrupt(const nh_run *run, double t, double near)
+{
+    bool abrupt = false;
+    NH_EACH_ATTACHED(a, abrupt)
+    {
+        abrupt |= (*a)->abrupt(run, t, near);
+    }
+    return abrupt;
+}
+
 /* The piece of a step between two times. It stays clear of a switch at which it begins or ends. */
 static nh_leg piece_of(const loop *l, double from, double to, bool begins, bool ends)
 {
     const int64_t done = l->run->steps;
-    const double clear = nh_switches_clear(&l->clock, to);
+    const double clear = nh_clock_clearance(&l->clock, to);
     /* A method that chooses its own steps cannot be shifted in the middle of one, and has added up
      * the ends of the run's steps. */
     const bool own = nh_run_adapts(l->run);
@@ -195,17 +204,17 @@ static nh_status take_pieces(const loop *l, nh_report *report)
     nh_run *run = l->run;
     const double step = l->clock.step, done = (double)run->steps;
     const double end = l->clock.time + (done + 1) * step, close = 1e-9 * step;
-    const double clear = nh_switches_clear(&l->clock, end);
+    const double clear = nh_clock_clearance(&l->clock, end);
     double now = nh_clock_at(&l->clock, run->steps);
-    bool begins = nh_switches_at(run, now, 4 * clear);
+    bool begins = is_abrupt(run, now, 4 * clear);
     nh_status status = NH_OK;
     nh_step_failure f = {0};
     save(l);
     while (status == NH_OK && now < end) {
         const double next = next_time(run);
-        const double near = next == nh_switches_next(run) ? 4 * clear : close;
+        const double near = is_abrupt(run, next, 0) ? 4 * clear : close;
         const double to = next < end - near ? next : end;
-        const bool ends = nh_switches_at(run, to, 4 * clear);
+        const bool ends = is_abrupt(run, to, 4 * clear);
         const nh_leg piece = piece_of(l, now, to, begins, ends);
         forget_step(run);
         if (begins) /* it may have started on the other side */

@@ -28,12 +28,12 @@ struct nh_switches {
     bool known;      /* next and last are those of the present time */
 };
 
-double nh_switches_next(const nh_run *run)
+static double next_time(const nh_run *run)
 {
     return run->switches ? run->switches->next : INFINITY;
 }
 
-bool nh_switches_at(const nh_run *run, double t, double near)
+static bool is_at(const nh_run *run, double t, double near)
 {
     const nh_switches *s = run->switches;
     return s && (fabs(s->next - t) <= near || fabs(s->last - t) <= near);
@@ -44,16 +44,11 @@ bool nh_switches_know(const nh_run *run, int kink)
     return run->switches && run->switches->of_time[kink];
 }
 
-double nh_switches_clear(const nh_clock *clock, double t)
-{
-    return 4 * DBL_EPSILON * (fabs(t) + fabs(clock->time));
-}
-
 double nh_switches_bound(const nh_run *run)
 {
-    const double next = nh_switches_next(run);
+    const double next = next_time(run);
     const nh_clock clock = nh_run_clock(run);
-    return isinf(next) ? 0 : next - nh_switches_clear(&clock, next) / 4;
+    return isinf(next) ? 0 : next - nh_clock_clearance(&clock, next) / 4;
 }
 
 /* ---- creation ---- */
@@ -284,5 +279,6 @@ const nh_attachment nh_attachment_switches = {.create = create,
                                               .resume = resume,
                                               .begin = begin,
                                               .next = next,
-                                              .next_time = nh_switches_next,
+                                              .next_time = next_time,
+                                              .abrupt = is_at,
                                               .act = act};

@@ -104,6 +104,23 @@ def checkpoints(program, folder):
     same(whole["rows"], 51)
 
 
+def own_steps_are_a_column(program, folder):
+    """The number of steps that the method has taken so far; the same when states are asked for elsewhere."""
+    path = os.path.join(folder, "a.csv")
+    whole = program.json(*COIN, "--time", 10, "--steps", 50, "--observe", "own_steps", "-o", path)
+    names, found = rows(path)
+    counts = [row[names.index("own_steps")] for row in found]
+    same((counts[0], counts[-1]), (0, whole["accepted"]))
+    check(all(a <= b for a, b in zip(counts, counts[1:])), counts)
+    program.json(*COIN, "--time", 10, "--steps", 50, "--every", 5, "--observe", "own_steps", "-o", path)
+    same([row[names.index("own_steps")] for row in rows(path)[1]], counts[::5])
+    bad = program(*COIN, "--method", "gauss", "--step", 0.1, "--steps", 5, "--observe", "own_steps")
+    same(bad.returncode, 2)
+    check("gauss takes those of the run" in bad.stderr, bad.stderr)
+    twice = program(*COIN, "--time", 1, "--observe", "own_steps,own_steps")
+    same(twice.stderr, "nonholo: 'own_steps' is observed twice\n")
+
+
 def ensembles(program, folder):
     """Members have their own steps; their states are those of single runs."""
     path = os.path.join(folder, "members.csv")
