@@ -138,8 +138,10 @@ nh_status nh_checkpoint_read(const char *path, nh_piece *piece, int *pieces, nh_
         nh_pack p = {.data = data, .size = size - DIGEST, .at = MAGIC};
         status = take_pieces(&p, path, piece, pieces, report);
     }
-    for (int i = 0; status != NH_OK && i < *pieces; i++)
+    for (int i = 0; status != NH_OK && i < *pieces; i++) {
         free(piece[i].bytes);
+        piece[i] = (nh_piece){0};
+    }
     *pieces = status == NH_OK ? *pieces : 0;
     free(data);
     return status;
