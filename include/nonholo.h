@@ -252,8 +252,8 @@ typedef struct nh_start_options {
     const double *q, *v;      /* NULL: those of the model */
     bool project;             /* also if keep or solve is given */
     const char *keep, *solve; /* as in nh_projection */
-    const double *inputs; /* values at t of the inputs left to the caller; NAN elsewhere, NULL: their
-                             defaults */
+    const double *inputs;     /* values at t of the inputs left to the caller; NAN elsewhere, NULL:
+                                 their     defaults */
 } nh_start_options;
 NH_OPTIONS_DEFAULT(nh_start_options)
 NH_API nh_status nh_system_begin(const nh_system *system, const nh_start_options *options,
@@ -323,6 +323,7 @@ typedef struct nh_facts {
     int mass_entries;        /* structural nonzeros of the mass matrix */
     int constraint_entries;  /* structural nonzeros of the constraints' velocity derivative */
     bool linear_passengers;  /* coupled, and the passengers' potential is quadratic */
+    bool sprung_passengers;  /* and has a minimum: each of them has a restoring force */
     int holonomic;           /* conditions on positions among the constraints; -1: unknown */
     bool symmetries;         /* integrals linear in the momenta are searched for */
     bool definite_mass;      /* d2L/dv2 is definite near the start; not so for L = x' y' */

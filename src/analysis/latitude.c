@@ -340,6 +340,7 @@ static void to_springs(const nh_latitude *l, const double *x, double *y)
 
 /* ---- the public functions ------------------------------------------------------------------ */
 
+/* Without memory, so that the answer never depends on whether there is enough. */
 static nh_status describe(nh_latitude *l, const nh_system *system, nh_report *report)
 {
     const nh_facts *facts = &system->facts;
@@ -352,20 +353,26 @@ static nh_status describe(nh_latitude *l, const nh_system *system, nh_report *re
         return nh_fail(report, NH_NOT_APPLICABLE,
                        "the passengers of %s are not two to %d linear oscillators", system->name,
                        NH_PASSENGERS_MAX);
+    if (!facts->sprung_passengers)
+        return nh_fail(report, NH_NOT_APPLICABLE, "not all passengers of %s have a restoring force",
+                       system->name);
     l->vectors = l->passengers % 2 ? 2 : 1;
     for (int i = 0, at = 0; i < n; i++)
         if (i != facts->driver)
             l->passenger[at++] = i;
     for (int a = 0; a < system->shape.angles; a++)
         l->periodic = l->periodic || system->shape.angle[a] == facts->driver;
-    nh_status status = nh_engine_call(&l->engine, system, nh_variant_here(), 1,
-                                      NH_FN_BIT(POTENTIAL) | NH_FN_BIT(MATRICES), report);
-    if (status != NH_OK)
-        return status;
-    if (!find_springs(l))
-        return nh_fail(report, NH_NOT_APPLICABLE, "not all passengers of %s have a restoring force",
-                       system->name);
     return NH_OK;
+}
+
+static nh_status begin_evaluating(nh_latitude *l, nh_report *report)
+{
+    nh_status status = nh_engine_call(&l->engine, l->system, nh_variant_here(), 1,
+                                      NH_FN_BIT(POTENTIAL) | NH_FN_BIT(MATRICES), report);
+    if (status == NH_OK && !find_springs(l))
+        status = nh_fail(report, NH_NOT_APPLICABLE, "the springs of %s cannot be evaluated",
+                         l->system->name);
+    return status;
 }
 
 /* The driver's mass: its kinetic energy at unit speed, twice. */
@@ -389,9 +396,7 @@ bool nh_latitude_rate(const nh_latitude *l, double psi, double *w)
 bool nh_system_may_have_latitude(const nh_system *system)
 {
     nh_latitude trial;
-    bool fits = describe(&trial, system, NULL) == NH_OK;
-    nh_engine_free(&trial.engine);
-    return fits;
+    return describe(&trial, system, NULL) == NH_OK;
 }
 
 nh_status nh_latitude_create(nh_latitude **out, const nh_system *system, const double *q,
@@ -402,6 +407,8 @@ nh_status nh_latitude_create(nh_latitude **out, const nh_system *system, const d
     if (!l)
         return nh_fail_memory(report);
     nh_status status = describe(l, system, report);
+    if (status == NH_OK)
+        status = begin_evaluating(l, report);
     if (status == NH_OK) {
         l->mass = driver_mass(l);
         double xi = l->periodic ? near_to(q[l->driver], 0) : q[l->driver];

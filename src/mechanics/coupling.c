@@ -138,6 +138,10 @@ static bool find_stiffness(nh_mechanics *s, int driver)
     if (ok) {
         s->facts.passenger_rank = nh_dense_rank(n, n, a, 1e-12, NULL);
         s->facts.passenger_pull = nh_dense_rank(n, n + 1, b, 1e-12, NULL) > s->facts.passenger_rank;
+        for (int i = 0; i < n * n; i++)
+            a[i] = -a[i];
+        a[driver * n + driver] = 1;
+        s->facts.sprung_passengers = nh_dense_cholesky(n, a);
     }
     free(a);
     free(zero);
