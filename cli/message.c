@@ -44,12 +44,12 @@ static void put_name(const char *colour)
 /* Messages quote names and files that are not ours; they must not control the terminal. */
 static void put_safely(const char *text)
 {
-    for (; *text; text++) {
-        unsigned char letter = (unsigned char)*text;
-        bool commands = (letter < 32 && letter != '\n' && letter != '\t') || letter == 127;
-        fputc(commands ? '?' : letter, stderr);
-    }
+    char *printable = strdup(text);
+    if (printable)
+        nh_make_printable(printable);
+    fputs(printable ? printable : "out of memory", stderr);
     fputc('\n', stderr);
+    free(printable);
 }
 
 /* `named`: begins with the name of this program. */
@@ -90,6 +90,7 @@ void remark(const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    nh_make_printable(text);
     if (remarked < REMARKS_MAX)
         remarks[remarked] = strdup(text);
     remarked += remarked < REMARKS_MAX && remarks[remarked];

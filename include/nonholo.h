@@ -77,6 +77,9 @@ typedef struct nh_report {
 /* True if the status means that the request itself was wrong (command line exit code 2). */
 NH_API bool nh_status_is_usage(nh_status status);
 NH_API const char *nh_status_name(nh_status status);
+/* Replaces what a terminal must not get: control characters and bytes that are not UTF-8 become
+ * '?'. Reports and remarks are printable already. */
+NH_API void nh_make_printable(char *text);
 
 /* nh_version returns e.g. "0.1.0"; nh_version_parts lists the optional parts that are compiled in
  * and those that are missing, e.g. "portable kernels; no HDF5". */

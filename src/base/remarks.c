@@ -1,6 +1,8 @@
 /* A list of remarks, one of each kind. */
 #include "base/remarks.h"
 
+#include <nonholo.h>
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +32,7 @@ bool nh_remarks_add(nh_remarks *list, const char *kind, const char *format, ...)
     va_start(args, format);
     nh_print_list(remark->text, sizeof remark->text, format, args);
     va_end(args);
+    nh_make_printable(remark->text);
     return true;
 }
 

@@ -16,6 +16,7 @@ nh_status nh_fail(nh_report *report, nh_status status, const char *format, ...)
         va_start(args, format);
         nh_print_list(report->text, sizeof report->text, format, args);
         va_end(args);
+        nh_make_printable(report->text);
     }
     return status;
 }

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef struct nh_text {
     char *data; /* ends with a NUL */
@@ -17,5 +18,9 @@ void nh_text_add_bytes(nh_text *text, const void *data, size_t size); /* may con
 void nh_text_free(nh_text *text);
 /* Frees a text whose contents have been added to `whole`; if it failed, `whole` fails too. */
 void nh_text_end(nh_text *part, nh_text *whole);
+
+/* Length in bytes of the UTF-8 character at `text` (1 to 4), or 0 if it is not one; `code` may be
+ * NULL. */
+size_t nh_utf8(const char *text, size_t length, uint32_t *code);
 
 #endif

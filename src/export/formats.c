@@ -89,16 +89,17 @@ static void choose_name(char *out, size_t room, const nh_export_options *o, cons
         dot = strrchr(from, '.');
         length = dot ? (size_t)(dot - from) : strlen(from);
     }
-    if (length == 0 || isdigit((unsigned char)*from))
+    if (length == 0 || !isalpha((unsigned char)*from))
         out[used++] = 'm';
     for (size_t i = 0; i < length && used + 1 < room; i++)
         out[used++] = isalnum((unsigned char)from[i]) ? from[i] : '_';
     out[used] = 0;
 }
 
+/* Names that begin with an underscore belong to compilers: __real, for example, is a word of theirs. */
 static bool is_identifier(const char *name)
 {
-    bool good = *name && !isdigit((unsigned char)*name) && strlen(name) < 60;
+    bool good = isalpha((unsigned char)*name) && strlen(name) < 60;
     for (const char *c = name; *c; c++)
         good = good && (isalnum((unsigned char)*c) || *c == '_');
     return good;
@@ -226,7 +227,7 @@ static nh_status open_workplace(workplace *w, const nh_system *system,
                        w->run_given.step);
     if (w->given.name && !is_identifier(w->given.name))
         return nh_fail(report, NH_BAD_ARGUMENT,
-                       "'%.40s' is not a name; expected at most 59 letters, digits and _",
+                       "'%.40s' is not a name; expected a letter and at most 58 letters, digits and _",
                        w->given.name);
     if (!system->mechanics)
         return nh_fail(report, NH_NOT_APPLICABLE,

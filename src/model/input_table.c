@@ -134,28 +134,38 @@ static bool is_name(const char *at, size_t length, const char *name)
     return strlen(name) == length && strncmp(at, name, length) == 0;
 }
 
-/* A line of names instead of numbers. */
+/* Takes a column for the times or the values; false if there already is one. */
+static bool take_column(int *column, int index)
+{
+    if (*column >= 0)
+        return false;
+    *column = index;
+    return true;
+}
+
+/* A line of names instead of numbers. Nothing is guessed: a column with another name may be
+ * anything else. */
 static nh_status read_header(reading *r, const char *at)
 {
+    const char *line = at;
+    bool single = true;
     r->time = r->value = -1;
     for (r->columns = 0; *at && *at != '\r' && *at != '\n'; r->columns++) {
         size_t length = *at == '"' ? strcspn(at + 1, "\"") + 2 : name_length(at);
-        if (is_name(at, length, "t") || is_name(at, length, "time"))
-            r->time = r->columns;
-        else if (is_name(at, length, r->input))
-            r->value = r->columns;
+        if (is_name(at, length, r->input))
+            single = take_column(&r->value, r->columns) && single;
+        else if (is_name(at, length, "t") || is_name(at, length, "time"))
+            single = take_column(&r->time, r->columns) && single;
         at = separator(at + (length <= strlen(at) ? length : strlen(at)));
         if (length == 0 && r->columns > COLUMNS_MOST)
             break;
     }
-    if (r->columns == 2 && r->value < 0)
-        r->value = r->time == 1 ? 0 : 1;
-    if (r->columns == 2 && r->time < 0)
-        r->time = 1 - r->value;
-    if (r->time < 0 || r->value < 0)
-        return fail(r, "there is no column '%s'; expected columns t,%s",
-                    r->time < 0 ? "t" : r->input, r->input);
-    return NH_OK;
+    if (single && r->time >= 0 && r->value >= 0)
+        return NH_OK;
+    return fail(r, "%s '%s' among '%.*s'; expected columns t,%s",
+                single ? "there is no column" : "there is more than one column",
+                r->time < 0 ? "t" : r->input,
+                (int)strcspn(line, "\r\n") > 60 ? 60 : (int)strcspn(line, "\r\n"), line, r->input);
 }
 
 static nh_status read_line(reading *r, const char *at)

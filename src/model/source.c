@@ -10,34 +10,6 @@
 
 enum { WINDOW = 120 }; /* characters of a long line that are shown */
 
-size_t nh_utf8(const char *text, size_t length, uint32_t *code)
-{
-    static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
-    const unsigned char *s = (const unsigned char *)text;
-    if (length == 0)
-        return 0;
-    size_t size = s[0] < 0x80   ? 1
-                  : s[0] < 0xC2 ? 0
-                  : s[0] < 0xE0 ? 2
-                  : s[0] < 0xF0 ? 3
-                  : s[0] < 0xF5 ? 4
-                                : 0;
-    if (size == 0 || size > length)
-        return 0;
-    uint32_t c = size == 1 ? s[0] : s[0] & (0xFFu >> (size + 1));
-    for (size_t i = 1; i < size; i++) {
-        if ((s[i] & 0xC0) != 0x80)
-            return 0;
-        c = c << 6 | (s[i] & 0x3F);
-    }
-    /* Overlong forms, surrogates and codes beyond Unicode are not characters. */
-    if (c < least[size] || (c >= 0xD800 && c < 0xE000) || c > 0x10FFFF)
-        return 0;
-    if (code)
-        *code = c;
-    return size;
-}
-
 /* ---- the shown line ---- */
 
 typedef struct shown {

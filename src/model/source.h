@@ -2,6 +2,7 @@
 #ifndef NH_MODEL_SOURCE_H
 #define NH_MODEL_SOURCE_H
 
+#include "base/text.h"
 #include "model/problem.h"
 
 /* Limits on the text; a text beyond them is rejected with NH_TOO_LARGE before anything is built. */
@@ -41,10 +42,6 @@ __attribute__((format(printf, 4, 5))) nh_status nh_too_large_at(nh_report *repor
 
 /* Refuses a text that is too long, has NUL bytes or is not UTF-8. */
 nh_status nh_source_check(const nh_source *source, nh_report *report);
-
-/* Length in bytes of the UTF-8 character at `text` (1 to 4), or 0 if it is not one; `code` may be
- * NULL. */
-size_t nh_utf8(const char *text, size_t length, uint32_t *code);
 
 /* Fails at a position in the text, unless something failed before. */
 #define FAIL(x, place, ...)                                                                        \

@@ -1,6 +1,7 @@
 /* Reads tables from NumPy files: a structured array (.npy), or arrays in an archive (.npz) as our
  * writer lays them out: t, q, v, the names of q and v, and one array for each further quantity. */
 #include "output/datafile.h"
+#include "output/zip.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -92,6 +93,8 @@ nh_status nh_datafile_read_npy(nh_datafile *t, int64_t member, nh_report *report
         for (int c = 0; c < t->columns && status == NH_OK; c++)
             if (fread(&t->column[c][row], sizeof(double), 1, file) != 1)
                 status = bad(t, report);
+    if (status == NH_OK && getc(file) != EOF) /* the header says that there is less */
+        status = bad(t, report);
     free(a.header);
     fclose(file);
     return status;
@@ -169,35 +172,67 @@ static uint64_t number(const unsigned char *bytes, int count)
     return value;
 }
 
-/* Reads entry after entry: a header with its name and length (in an extra field of 64 bits), then
- * the array. */
+/* Whether the bytes from `at` on are those that were written. */
+static bool is_unchanged(FILE *file, long at, uint64_t size, uint32_t sum)
+{
+    char block[1 << 14];
+    uint32_t found = 0;
+    if (fseek(file, at, SEEK_SET) != 0)
+        return false;
+    while (size > 0) {
+        const size_t wanted = size < sizeof block ? (size_t)size : sizeof block;
+        if (fread(block, 1, wanted, file) != wanted)
+            return false;
+        found = nh_checksum(found, block, wanted);
+        size -= wanted;
+    }
+    return found == sum;
+}
+
+/* Reads an entry after the beginning of its header: its name and length (in an extra field of 64
+ * bits), then the array. */
+static nh_status read_member(nh_datafile *t, FILE *file, const unsigned char *head, names *n,
+                             nh_report *report)
+{
+    unsigned char extra[64];
+    char name[300];
+    const size_t length = number(head + 26, 2), more = number(head + 28, 2);
+    const bool stored =
+        number(head + 8, 2) == 0 && length < sizeof name && more >= 20 && more <= sizeof extra;
+    if (!stored || fread(name, 1, length, file) != length || fread(extra, 1, more, file) != more ||
+        number(extra, 2) != 1)
+        return bad(t, report);
+    name[length > 4 ? length - 4 : 0] = '\0'; /* without .npy */
+    const long data = ftell(file);
+    const uint64_t size = number(extra + 4, 8);
+    if (data < 0 || size > (uint64_t)t->bytes)
+        return bad(t, report);
+    if (!is_unchanged(file, data, size, (uint32_t)number(head + 14, 4)))
+        return nh_fail(
+            report, NH_FILE_FAILED,
+            "%s: the checksum of '%s' is wrong: the file was damaged after it was written", t->path,
+            name);
+    fseek(file, data, SEEK_SET);
+    nh_status status = read_entry(t, file, name, n, report);
+    if (status == NH_OK && fseek(file, data + (long)size, SEEK_SET) != 0)
+        status = bad(t, report);
+    return status;
+}
+
+/* Entry after entry, and the list of them, without which the end of the file is missing. */
 nh_status nh_datafile_read_npz(nh_datafile *t, int64_t member, nh_report *report)
 {
     (void)member;
     names n = {.first = {-1, -1}};
-    unsigned char head[30], extra[64];
-    char name[300];
+    unsigned char head[30] = {0};
     FILE *file = fopen(t->path, "rb");
     if (!file)
         return nh_fail(report, NH_FILE_FAILED, "cannot open %s: %s", t->path, strerror(errno));
     nh_status status = NH_OK;
-    while (status == NH_OK && fread(head, 1, 30, file) == 30 && memcmp(head, "PK\3\4", 4) == 0) {
-        size_t length = number(head + 26, 2), more = number(head + 28, 2);
-        bool stored =
-            number(head + 8, 2) == 0 && length < sizeof name && more >= 20 && more <= sizeof extra;
-        if (!stored || fread(name, 1, length, file) != length ||
-            fread(extra, 1, more, file) != more || number(extra, 2) != 1) {
-            status = bad(t, report);
-            break;
-        }
-        name[length > 4 ? length - 4 : 0] = '\0'; /* without .npy */
-        const long data = ftell(file);
-        const uint64_t size = number(extra + 4, 8);
-        status = read_entry(t, file, name, &n, report);
-        if (status == NH_OK && (data < 0 || size > (uint64_t)t->bytes ||
-                                fseek(file, data + (long)size, SEEK_SET) != 0))
-            status = bad(t, report);
-    }
+    while (status == NH_OK && fread(head, 1, 30, file) == 30 && memcmp(head, "PK\3\4", 4) == 0)
+        status = read_member(t, file, head, &n, report);
+    if (status == NH_OK && memcmp(head, "PK\1\2", 4) != 0)
+        status = bad(t, report);
     fclose(file);
     return status;
 }

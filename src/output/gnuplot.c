@@ -4,6 +4,7 @@
  * that a gnuplot that exits early cannot raise SIGPIPE in the caller's program. */
 #define _GNU_SOURCE
 #include "output/gnuplot.h"
+#include "base/text.h"
 #include "output/file.h"
 
 #include <errno.h>
@@ -93,15 +94,23 @@ FILE *nh_gnuplot_script(nh_gnuplot *gnuplot)
     return gnuplot->script;
 }
 
+/* Of what XML does not allow, gnuplot itself replaces only < and &. */
 void nh_gnuplot_quote(nh_gnuplot *gnuplot, const char *text)
 {
     fputc('\'', gnuplot->script);
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '\'') /* doubled, it is read as one, except at the beginning of a text */
+    for (const char *at = text; *at;) {
+        uint32_t code = 0;
+        const size_t size = nh_utf8(at, strlen(at), &code);
+        if (size == 0 || code < ' ' || (code >= 127 && code < 160) || code == 0xfffe ||
+            code == 0xffff)
+            fputc(' ', gnuplot->script);
+        else if (code == '\'') /* doubled, it is read as one, except at the beginning of a text */
             fputs("’", gnuplot->script);
+        else if (code == '>' && at > text && at[-1] == ']') /* the end of a section */
+            fputs(" >", gnuplot->script);
         else
-            fputc(c < ' ' || c == 127 ? ' ' : c, gnuplot->script);
+            fwrite(at, 1, size, gnuplot->script);
+        at += size ? size : 1;
     }
     fputc('\'', gnuplot->script);
 }

@@ -13,6 +13,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import xml.dom.minidom
 import time
 
 from harness import PATIENCE, Program, check, limit_processor, processor_seconds, run_all, same
@@ -48,7 +49,7 @@ def answer(folder, arguments, code, message, keep=(), env=None, stdin=None):
         print("%.2f s" % (time.monotonic() - begun), shown)
     same(done.returncode, code, "%s\n%s" % (shown, told[-300:]))
     check(message in told, "%s: %r is not in: %s" % (shown, message, told[-300:]))
-    bad = {c for c in done.stderr if (c < 32 and c not in b"\n\t") or c == 127}
+    bad = {c for c in done.stderr.decode() if (c < " " and c not in "\n\t") or "\x7f" <= c < "\xa0"}
     check(not bad, "control characters %s on the terminal" % bad)
     check(not os.path.exists(os.path.join(folder, CANARY)), "%s: it was executed" % shown)
     same(set(os.listdir(folder)) - before, set(keep), "%s: files" % shown)
@@ -232,6 +233,7 @@ def test_checkpoints():
             (pieces(notes, run), "not a checkpoint"), (pieces(b"", notes), ""), (pieces(run[:-8], notes), ""),
             (pieces(run + b"\0" * 8, notes), ""), (pieces(b"\xff" * len(run), notes), ""),
             (pieces(run[:version] + b"0.0.9" + run[version + 5:], notes), "its version of nonholo is 0.0.9, here it is 0.1.0"),
+            (pieces(run[:version] + b"\x1b\x9b\xffab" + run[version + 5:], notes), "its version of nonholo is ???ab"),
             (pieces(run, b"\xff" * len(notes)), ""), (pieces(run, b"\x7f" * len(notes)), ""),
             (pieces(run, b"\0" * len(notes)), ""),
         ]
@@ -290,6 +292,44 @@ def test_figures():
         write(folder, "f.fig", FIGURE.replace("model", "title \"%s\"\nmodel" % title.replace('"', "'")))
         answer(folder, ["reproduce", "./f.fig", "--out", folder], 0, "", keep=["f.svg", "f.png", "f.html", "f.csv"])
         check("<script>alert" not in open(os.path.join(folder, "f.html")).read(), "a title became a script")
+
+
+# ---- recorded data ----
+
+def test_data():
+    """Files that were damaged are not drawn; names of columns do not break a picture."""
+    with tempfile.TemporaryDirectory() as folder:
+        answer(folder, [*RUN, "-o", "a.npz"], 0, "", keep=["a.npz"])
+        answer(folder, [*RUN, "-o", "a.npy"], 0, "", keep=["a.npy"])
+        whole, plain = (open(os.path.join(folder, name), "rb").read() for name in ("a.npz", "a.npy"))
+        middle, second = len(whole) // 2, whole.index(b"PK\3\4", 100)
+        changed = whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1:]
+        for name, data, code, message in [
+            ("x.npz", changed, 1, "the checksum of"), ("x.npz", whole[:middle], 1, "the checksum of"),
+            ("x.npz", whole[:second], 2, "not an array"), ("x.npz", whole[:whole.index(b"PK\1\2")], 2, "not an array"),
+            ("x.npy", plain + plain, 2, "not an array"), ("x.npy", plain[:-8], 2, "not an array"),
+        ]:
+            write(folder, name, data)
+            answer(folder, ["plot", name, "-o", "x.svg"], code, message)
+        for name in ("]]>", "<a>&\"'", "\x1b[31m", "\x9b31m", "\ufffe", b"\xff\xfe", "[[]]]>>"):
+            name = name if isinstance(name, bytes) else name.encode()
+            write(folder, "x.csv", b"t," + name + b"\n0,1\n1,3\n2,2\n")
+            done = answer(folder, ["plot", "x.csv", "-o", "x.svg"], 0, "", keep=["x.svg"])
+            xml.dom.minidom.parse(os.path.join(folder, "x.svg"))
+            os.remove(os.path.join(folder, "x.svg"))
+
+
+def test_input_tables():
+    """Columns are found by their names; nothing is guessed."""
+    with tempfile.TemporaryDirectory() as folder:
+        write(folder, "m.nh", "model m\ncoordinate x\ninput u = 0\nlagrangian x'^2/2\nforce x = u\n")
+        for header, message in [
+            ("t,w", "no column 'u' among 't,w'"), ("force,time", "no column 'u'"), ("a,b", "no column 't'"), ("u,w", "no column 't'"),
+            ("t,u,u", "more than one column 'u'"), ("t,time,u", "more than one column"), ("T,u", "no column 't'"), ("t,\x1b[31m", "no column 'u'"),
+            ("t;u", ""), ("u,t", ""), ("time,w,u", ""), ('"t","u"', ""),
+        ]:
+            write(folder, "u.csv", header + "\n" + "\n".join(",".join(str(i + k) for k in range(header.count(",") + header.count(";") + 1)) for i in range(3)) + "\n")
+            answer(folder, ["run", "m.nh", "--time", "1", "--input", "u=u.csv"], 2 if message else 0, message)
 
 
 # ---- lists of starts, the environment ----
