@@ -249,9 +249,11 @@ static nh_status prepare_method(nh_run *run, const nh_run_options *options, nh_r
     if (status != NH_OK)
         return status;
     run->parts = 1;
+    run->compose = options->compose ? strdup(options->compose) : NULL;
     if (options->compose)
-        status =
-            nh_composition_parts(options->compose, &run->choice, run->part, &run->parts, report);
+        status = run->compose ? nh_composition_parts(run->compose, &run->choice, run->part,
+                                                     &run->parts, report)
+                              : nh_fail_memory(report);
     if (status != NH_OK)
         return status;
     const nh_method *method = run->choice.method;
@@ -333,6 +335,7 @@ void nh_run_free(nh_run *run)
         (*a)->free(run);
     }
     free(run->blocks);
+    free(run->compose);
     free(run->prepared.inputs);
     free(run->group);
     free(run->lane_state);

@@ -98,7 +98,8 @@ struct nh_run {
     double seconds;
     nh_backend backend;
     bool compensated;
-    int parts; /* of a composed step, else 1 */
+    char *compose; /* the composition, NULL: none */
+    int parts;     /* of a composed step, else 1 */
     double part[2 * NH_PARTS_MAX];
     int members, groups;
     group *group;

@@ -50,8 +50,7 @@ struct nh_solution {
     /* choices of the run, for the twin */
     nh_choice choice;
     nh_run_options options;
-    int parts;
-    double part[2 * NH_PARTS_MAX];
+    char *compose;
 };
 
 /* ---- marks ---- */
@@ -284,9 +283,10 @@ nh_status nh_solution_create(nh_solution **out, nh_run *run, nh_report *report)
     s->most = room > MARKS_MAX ? MARKS_MAX : room < MARKS_LEAST ? MARKS_LEAST : room;
     s->stride = 1;
     s->choice = run->choice;
-    s->parts = run->parts;
-    memcpy(s->part, run->part, sizeof s->part);
+    s->compose = run->compose ? strdup(run->compose) : NULL;
+    s->no_memory = run->compose && !s->compose;
     s->options = (nh_run_options){.size = sizeof s->options,
+                                  .compose = s->compose,
                                   .step = run->step,
                                   .compensated = run->compensated ? NH_ON : NH_OFF,
                                   .backend = NH_BACKEND_TAPE,
@@ -313,6 +313,7 @@ void nh_solution_free(nh_solution *s)
     nh_run_free(s->twin);
     free(s->mark);
     free(s->here.state);
+    free(s->compose);
     free(s->inputs);
     free(s);
 }
@@ -337,8 +338,6 @@ static nh_status make_twin(nh_solution *s, nh_report *report)
     if (status != NH_OK)
         return status;
     s->twin->unwatched = true;
-    s->twin->parts = s->parts;
-    memcpy(s->twin->part, s->part, sizeof s->part);
     s->twin->steps = -1; /* not at any step yet */
     return NH_OK;
 }

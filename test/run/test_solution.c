@@ -279,6 +279,37 @@ static void follow_long(void)
     nh_system_free(system);
 }
 
+/* A compiled kernel of a composed step is made for it: also that of a solution. */
+static void follow_compiled(void)
+{
+    nh_report report;
+    const trip t = {"pendulum-cvt", "gauss", "suzuki", 0.1, 0};
+    nh_system *system = open_system(t.model);
+    nh_solution *solution = NULL;
+    nh_run *run;
+    double time, q[SIZE_MAX_], v[SIZE_MAX_], own_q[SIZE_MAX_], own_v[SIZE_MAX_];
+    nh_run_options options = nh_run_options_default();
+    options.method = t.method;
+    options.compose = t.compose;
+    options.step = t.step;
+    options.backend = NH_BACKEND_COMPILED;
+    const nh_status made = nh_run_create(&run, system, &options, &report);
+    if (made == NH_OK) {
+        start(run, system);
+        CHECK(nh_solution_create(&solution, run, &report) == NH_OK);
+        CHECK(nh_run_advance(run, 40, &report) == NH_OK);
+        nh_run_state(run, 0, &time, own_q, own_v);
+        CHECK(nh_run_advance(run, 40, &report) == NH_OK);
+        CHECK(nh_solution_states(solution, 1, &time, q, v, &report) == NH_OK);
+        const size_t bytes = (size_t)nh_system_coordinates(system) * sizeof *q;
+        CHECK(memcmp(q, own_q, bytes) == 0);
+        nh_solution_free(solution);
+        nh_run_free(run);
+    } else
+        CHECK(made == NH_NO_COMPILER);
+    nh_system_free(system);
+}
+
 int main(void)
 {
     for (size_t i = 0; i < sizeof trips / sizeof *trips; i++)
@@ -292,5 +323,6 @@ int main(void)
     step_one_by_one("dop853:tolerance=1e-9", 0.5); /* impacts at the ends of steps */
     step_one_by_one("gauss", 0.5);
     follow_long();
+    follow_compiled();
     return check_end();
 }
