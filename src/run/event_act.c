@@ -14,21 +14,22 @@
 static const double soon = 1e-6;
 enum { SOON_MAX = 3 };
 
-bool nh_walk_fails(nh_walk *k, int status, int event, double t)
+bool nh_event_walk_fails(nh_event_walk *k, int status, int event, double t)
 {
     *k->f = (nh_step_failure){status, k->index, k->member, event, t};
     return false;
 }
 
-double *nh_walk_counts(const nh_walk *k)
+double *nh_event_walk_counts(const nh_event_walk *k)
 {
     return nh_choice_adapts(&k->run->choice) ? k->g->block + nh_run_counts_row(k->run) : NULL;
 }
 
 /* Copies the state of a node into the block. The counts of own steps are kept. */
-static void put_state(nh_walk *k, const double *node)
+static void put_state(nh_event_walk *k, const double *node)
 {
-    double *count = nh_walk_counts(k), taken = node[NODE_TAKEN], given_up = node[NODE_GIVEN_UP];
+    double *count = nh_event_walk_counts(k), taken = node[NODE_TAKEN],
+           given_up = node[NODE_GIVEN_UP];
     if (count && !k->w->own) {
         taken = count[0];
         given_up = count[1];
@@ -43,7 +44,7 @@ static void put_state(nh_walk *k, const double *node)
 
 /* Reports an event to the user's function; true if the function wants the member to end. An event
  * that is met again when steps are repeated after a failure is reported only once. */
-static bool tell(nh_walk *k, const nh_root *root, const double *node, const double *after)
+static bool tell(nh_event_walk *k, const nh_root *root, const double *node, const double *after)
 {
     nh_crossings *w = k->w;
     const nh_system *system = k->run->system;
@@ -76,7 +77,7 @@ static bool tell(nh_walk *k, const nh_root *root, const double *node, const doub
 }
 
 /* Sets the velocities at a node to the values that `when` gives, projected onto the constraints. */
-static bool change_velocities(nh_walk *k, int event, double *node)
+static bool change_velocities(nh_event_walk *k, int event, double *node)
 {
     nh_crossings *w = k->w;
     const nh_system *system = k->run->system;
@@ -96,7 +97,7 @@ static bool change_velocities(nh_walk *k, int event, double *node)
 }
 
 /* Whether events of one kind have accumulated; `length` is that of the interval. */
-static bool accumulates(nh_walk *k, const nh_root *root, double t, double length)
+static bool accumulates(nh_event_walk *k, const nh_root *root, double t, double length)
 {
     double *of = nh_crossings_of(k->kept, root->event);
     const double gap = t - of[OF_LAST];
@@ -112,7 +113,7 @@ static bool accumulates(nh_walk *k, const nh_root *root, double t, double length
 
 /* The side of the event's surface on which the member is after an event that acted: the one from
  * which it came, unless it passes through all the same. */
-static void choose_side(nh_walk *k, const nh_root *root, double *node)
+static void choose_side(nh_event_walk *k, const nh_root *root, double *node)
 {
     nh_crossings *w = k->w;
     if (w->needs_slope)
@@ -125,7 +126,7 @@ static void choose_side(nh_walk *k, const nh_root *root, double *node)
 
 /* Whether a member stays on the event's surface after the event has acted, and accelerates through
  * it: it would have to act again and again. */
-static bool is_pressed(nh_walk *k, const nh_root *root, const double *node)
+static bool is_pressed(nh_event_walk *k, const nh_root *root, const double *node)
 {
     nh_crossings *w = k->w;
     if (w->value[2][w->events + root->event] != 0)
@@ -152,7 +153,7 @@ static bool is_event(const nh_crossings *w, const nh_root *root)
     return root->zero && (direction == 0 || direction == root->direction);
 }
 
-static void end_member(nh_walk *k, int event)
+static void end_member(nh_event_walk *k, int event)
 {
     if (k->kept[KEPT_ENDED] != 0)
         return;
@@ -163,7 +164,7 @@ static void end_member(nh_walk *k, int event)
 
 /* Reports the events of an interval up to a time, from w->root. Returns the first one at which the
  * state changes or the member ends, which is not yet reported; -1 if there is none. */
-static int pass_events(nh_walk *k, const double *from, const double *to, double until)
+static int pass_events(nh_event_walk *k, const double *from, const double *to, double until)
 {
     nh_crossings *w = k->w;
     const double h = to[NODE_T] - from[NODE_T];
@@ -186,7 +187,7 @@ static int pass_events(nh_walk *k, const double *from, const double *to, double 
     return -1;
 }
 
-void nh_walk_take_sides(nh_walk *k, double upto)
+void nh_event_walk_take_sides(nh_event_walk *k, double upto)
 {
     nh_crossings *w = k->w;
     for (int i = 0; i < w->roots && w->root[i].x <= upto; i++)
@@ -194,27 +195,27 @@ void nh_walk_take_sides(nh_walk *k, double upto)
 }
 
 /* One of the events at the time of w->fresh. */
-static bool happen_one(nh_walk *k, const nh_root *root, double h)
+static bool happen_one(nh_event_walk *k, const nh_root *root, double h)
 {
     nh_crossings *w = k->w;
     const bool acts = w->acts[root->event];
     memcpy(w->at, w->fresh, w->node_size * sizeof *w->at);
     if (acts && accumulates(k, root, w->fresh[NODE_T], h))
-        return nh_walk_fails(k, NH_FAILED_ACCUMULATION, root->event, w->fresh[NODE_T]);
+        return nh_event_walk_fails(k, NH_FAILED_ACCUMULATION, root->event, w->fresh[NODE_T]);
     if (acts && !change_velocities(k, root->event, w->fresh))
-        return nh_walk_fails(k, NH_FAILED_CHANGE, root->event, w->fresh[NODE_T]);
+        return nh_event_walk_fails(k, NH_FAILED_CHANGE, root->event, w->fresh[NODE_T]);
     if (tell(k, root, w->at, w->fresh + NODE_Q + w->n) || w->ends[root->event])
         end_member(k, root->event);
     if (acts)
         choose_side(k, root, w->fresh);
     k->changed = k->changed || acts;
     if (acts && k->kept[KEPT_ENDED] == 0 && is_pressed(k, root, w->fresh))
-        return nh_walk_fails(k, NH_FAILED_ACCUMULATION, root->event, w->fresh[NODE_T]);
+        return nh_event_walk_fails(k, NH_FAILED_ACCUMULATION, root->event, w->fresh[NODE_T]);
     return true;
 }
 
 /* Whether the velocities after another event at the same time still lead to this one. */
-static bool is_still_reached(nh_walk *k, const nh_root *root, double *node)
+static bool is_still_reached(nh_event_walk *k, const nh_root *root, double *node)
 {
     nh_crossings *w = k->w;
     if (w->needs_slope)
@@ -225,7 +226,7 @@ static bool is_still_reached(nh_walk *k, const nh_root *root, double *node)
 
 /* After an event has acted, events on zero are decided again: they may be closed contacts that the
  * new velocities press together or open. */
-static void reconsider_sides(nh_walk *k, const double *node)
+static void reconsider_sides(nh_event_walk *k, const double *node)
 {
     nh_crossings *w = k->w;
     nh_crossings_values(w, node, w->value[2]);
@@ -237,15 +238,15 @@ static void reconsider_sides(nh_walk *k, const double *node)
     }
 }
 
-bool nh_walk_happen(nh_walk *k, int first, const double *from, const double *to)
+bool nh_event_walk_happen(nh_event_walk *k, int first, const double *from, const double *to)
 {
     nh_crossings *w = k->w;
     const double h = to[NODE_T] - from[NODE_T], x = w->root[first].x;
     const double together = x + 4 * DBL_EPSILON * fmax(1, fabs(from[NODE_T]) / h);
-    nh_walk_take_sides(k, together);
+    nh_event_walk_take_sides(k, together);
     if (k->kept[KEPT_ENDED] == 0) { /* otherwise it was reported already */
         if (!nh_crossings_between(k->run, from, to, x))
-            return nh_walk_fails(k, NH_KERNEL_NOT_CONVERGED, 0, from[NODE_T]);
+            return nh_event_walk_fails(k, NH_KERNEL_NOT_CONVERGED, 0, from[NODE_T]);
         memcpy(w->fresh, w->at, w->node_size * sizeof *w->at);
         for (int i = first; i < w->roots && w->root[i].x <= together; i++) {
             const nh_root root = w->root[i];
@@ -266,11 +267,11 @@ bool nh_walk_happen(nh_walk *k, int first, const double *from, const double *to)
     return true;
 }
 
-bool nh_walk_look(nh_walk *k, double *from, double *to, double until, int *event)
+bool nh_event_walk_look(nh_event_walk *k, double *from, double *to, double until, int *event)
 {
     *event = -1;
     if (!nh_crossings_find(k->run, k->kept, from, to))
-        return nh_walk_fails(k, NH_KERNEL_NOT_CONVERGED, 0, from[NODE_T]);
+        return nh_event_walk_fails(k, NH_KERNEL_NOT_CONVERGED, 0, from[NODE_T]);
     if (k->w->roots > 0)
         *event = pass_events(k, from, to, until);
     return true;

@@ -7,27 +7,28 @@
 #include <string.h>
 
 /* Starts the method from the state of the block, for steps of this clock. */
-static bool start_at(nh_walk *k, const nh_clock *clock, double t)
+static bool start_at(nh_event_walk *k, const nh_clock *clock, double t)
 {
     return nh_leg_start_again(k->run, k->g, clock, t) ||
-           nh_walk_fails(k, NH_FAILED_NOT_FINITE, 0, t);
+           nh_event_walk_fails(k, NH_FAILED_NOT_FINITE, 0, t);
 }
 
 /* From now on, conserved quantities are compared with the state after the event. */
-static void watch_anew(nh_walk *k)
+static void watch_anew(nh_event_walk *k)
 {
     nh_run_restart(k->run, k->member, k->index);
     k->changed = false;
 }
 
-static double grid(const nh_walk *k, int64_t index)
+static double grid(const nh_event_walk *k, int64_t index)
 {
     return nh_clock_at(&k->leg->clock, index);
 }
 
 /* ---- rows for nh_run_trace ---- */
 
-static void hand_row(const nh_walk *k, int64_t index, const double *row, const double *wrapped)
+static void hand_row(const nh_event_walk *k, int64_t index, const double *row,
+                     const double *wrapped)
 {
     const nh_trace *trace = &k->leg->rows;
     const size_t n = (size_t)k->w->n;
@@ -40,7 +41,7 @@ static void hand_row(const nh_walk *k, int64_t index, const double *row, const d
         memcpy(trace->wrapped + place * n, wrapped, n * sizeof *wrapped);
 }
 
-static void hand_state(const nh_walk *k)
+static void hand_state(const nh_event_walk *k)
 {
     nh_crossings *w = k->w;
     const size_t n = (size_t)w->n;
@@ -70,7 +71,7 @@ static void node_of_row(const nh_crossings *w, const double *row, const double *
 }
 
 /* The second node of an interval is the first of the next one. */
-static void go_to_next(nh_walk *k)
+static void go_to_next(nh_event_walk *k)
 {
     nh_crossings *w = k->w;
     double *value = w->value[0];
@@ -82,7 +83,7 @@ static void go_to_next(nh_walk *k)
 }
 
 /* The leg from time t to the end of the current step, if that is long enough. */
-static bool rest_of_step(const nh_walk *k, double t, nh_leg *leg)
+static bool rest_of_step(const nh_event_walk *k, double t, nh_leg *leg)
 {
     const double length = grid(k, k->index + 1) - t;
     *leg = (nh_leg){{t - (double)k->index * length, length}, k->index, k->index + 1, {0}};
@@ -91,7 +92,7 @@ static bool rest_of_step(const nh_walk *k, double t, nh_leg *leg)
 
 /* A step of another length, from the state after an event to the next step of the run; there may be
  * more events in it. */
-static bool finish_step(nh_walk *k)
+static bool finish_step(nh_event_walk *k)
 {
     nh_run *run = k->run;
     nh_crossings *w = k->w;
@@ -115,17 +116,17 @@ static bool finish_step(nh_walk *k)
         nh_crossings_slope(w, to);
         nh_crossings_values(w, from, w->value[0]);
         nh_crossings_values(w, to, w->value[1]);
-        done = nh_walk_look(k, from, to, INFINITY, &event);
+        done = nh_event_walk_look(k, from, to, INFINITY, &event);
         if (done && event >= 0)
-            done = nh_walk_happen(k, event, from, to);
+            done = nh_event_walk_happen(k, event, from, to);
         else if (done)
-            nh_walk_take_sides(k, 1);
+            nh_event_walk_take_sides(k, 1);
     }
     return done;
 }
 
 /* Takes steps from the current one on, until an event acts or there are no more steps. */
-static bool advance_given(nh_walk *k, int64_t to)
+static bool advance_given(nh_event_walk *k, int64_t to)
 {
     nh_run *run = k->run;
     nh_crossings *w = k->w;
@@ -148,18 +149,18 @@ static bool advance_given(nh_walk *k, int64_t to)
         if (w->needs_slope)
             nh_crossings_slope(w, next);
         nh_crossings_values(w, next, w->value[1]);
-        if (!nh_walk_look(k, from, next, INFINITY, &event))
+        if (!nh_event_walk_look(k, from, next, INFINITY, &event))
             return false;
         if (event >= 0)
             break;
-        nh_walk_take_sides(k, 1);
+        nh_event_walk_take_sides(k, 1);
         go_to_next(k);
         k->index++;
         hand_row(k, k->index, row, wrapped);
     }
     if (event < 0)
         return done;
-    if (!nh_walk_happen(k, event, from, next) || !finish_step(k))
+    if (!nh_event_walk_happen(k, event, from, next) || !finish_step(k))
         return false;
     if (k->kept[KEPT_ENDED] == 0) {
         k->index++;
@@ -172,7 +173,7 @@ static bool advance_given(nh_walk *k, int64_t to)
 /* ---- steps that the method chooses ---- */
 
 /* Searches the known intervals up to a time. *event >= 0: the event at which the state changed. */
-static bool look_at_nodes(nh_walk *k, int64_t nodes, double until, int *event)
+static bool look_at_nodes(nh_event_walk *k, int64_t nodes, double until, int *event)
 {
     nh_crossings *w = k->w;
     double *from = nh_crossings_node(w, k->kept, 0), *to = nh_crossings_node(w, k->kept, 1);
@@ -184,15 +185,15 @@ static bool look_at_nodes(nh_walk *k, int64_t nodes, double until, int *event)
             memcpy(to, w->node + (size_t)taken++ * w->node_size, w->node_size * sizeof *to);
         k->kept[KEPT_NODES] = 2;
         nh_crossings_values(w, to, w->value[1]);
-        if (!nh_walk_look(k, from, to, until, event))
+        if (!nh_event_walk_look(k, from, to, until, event))
             return false;
         if (*event >= 0)
-            return nh_walk_happen(k, *event, from, to);
+            return nh_event_walk_happen(k, *event, from, to);
         if (to[NODE_T] > until) {
             k->kept[KEPT_SEEN] = until;
             return true;
         }
-        nh_walk_take_sides(k, 1);
+        nh_event_walk_take_sides(k, 1);
         go_to_next(k);
         k->kept[KEPT_NODES] = 1;
     }
@@ -200,7 +201,7 @@ static bool look_at_nodes(nh_walk *k, int64_t nodes, double until, int *event)
 }
 
 /* Takes the own steps of a leg, until an event acts (*happened) or there are no more steps. */
-static bool follow_nodes(nh_walk *k, const nh_leg *leg, bool *happened)
+static bool follow_nodes(nh_event_walk *k, const nh_leg *leg, bool *happened)
 {
     nh_crossings *w = k->w;
     nh_own_steps own = {.node = w->node, .most = NH_EVENT_NODES, .full = true};
@@ -219,7 +220,7 @@ static bool follow_nodes(nh_walk *k, const nh_leg *leg, bool *happened)
 }
 
 /* From the state after an event to the next step of the run. */
-static bool follow_to_step(nh_walk *k, bool *happened)
+static bool follow_to_step(nh_event_walk *k, bool *happened)
 {
     const double t = nh_crossings_node(k->w, k->kept, 0)[NODE_T];
     nh_leg rest;
@@ -229,7 +230,7 @@ static bool follow_to_step(nh_walk *k, bool *happened)
 }
 
 /* Finds the step of the run with the last event; one at the end of a step belongs to that step. */
-static void find_step(nh_walk *k, int64_t to)
+static void find_step(nh_event_walk *k, int64_t to)
 {
     const double t = nh_crossings_node(k->w, k->kept, 0)[NODE_T];
     const double steps = (t - k->leg->clock.time) / k->leg->clock.step;
@@ -244,17 +245,17 @@ static void find_step(nh_walk *k, int64_t to)
 }
 
 /* The method starts at the current state, also after new inputs: this is the first node. */
-static bool begin_nodes(nh_walk *k)
+static bool begin_nodes(nh_event_walk *k)
 {
     nh_crossings *w = k->w;
     double *from = nh_crossings_node(w, k->kept, 0), *to = nh_crossings_node(w, k->kept, 1);
-    const double t = grid(k, k->index), *count = nh_walk_counts(k);
+    const double t = grid(k, k->index), *count = nh_event_walk_counts(k);
     if (k->kept[KEPT_NODES] == 2) { /* an own step that went beyond this state */
         nh_crossings_values(w, from, w->value[0]);
         nh_crossings_values(w, to, w->value[1]);
         if (!nh_crossings_find(k->run, k->kept, from, to))
-            return nh_walk_fails(k, NH_KERNEL_NOT_CONVERGED, 0, t);
-        nh_walk_take_sides(k, (t - from[NODE_T]) / (to[NODE_T] - from[NODE_T]));
+            return nh_event_walk_fails(k, NH_KERNEL_NOT_CONVERGED, 0, t);
+        nh_event_walk_take_sides(k, (t - from[NODE_T]) / (to[NODE_T] - from[NODE_T]));
     }
     nh_node_of_block(w, k->g->block, t, from);
     nh_crossings_slope(w, from);
@@ -266,7 +267,7 @@ static bool begin_nodes(nh_walk *k)
     return k->g->started || start_at(k, &k->leg->clock, t);
 }
 
-static bool advance_own(nh_walk *k, int64_t to)
+static bool advance_own(nh_event_walk *k, int64_t to)
 {
     const nh_leg leg = {k->leg->clock, k->index, to, k->leg->rows};
     bool happened = false;
@@ -294,14 +295,14 @@ static bool advance_own(nh_walk *k, int64_t to)
 bool nh_crossings_walk(nh_run *run, group *g, const nh_leg *leg, nh_step_failure *f)
 {
     nh_crossings *w = run->crossings;
-    nh_walk k = {.run = run,
-                 .w = w,
-                 .g = g,
-                 .leg = leg,
-                 .member = g->first_member,
-                 .kept = nh_crossings_kept(w, g->first_member),
-                 .index = leg->from,
-                 .f = f};
+    nh_event_walk k = {.run = run,
+                       .w = w,
+                       .g = g,
+                       .leg = leg,
+                       .member = g->first_member,
+                       .kept = nh_crossings_kept(w, g->first_member),
+                       .index = leg->from,
+                       .f = f};
     w->inputs = g->block + run->state_size - (size_t)run->system->shape.inputs;
     bool done = true;
     while (done && k.index < leg->to && k.kept[KEPT_ENDED] == 0 && !w->no_memory)
@@ -310,10 +311,10 @@ bool nh_crossings_walk(nh_run *run, group *g, const nh_leg *leg, nh_step_failure
         watch_anew(&k);
     if (w->stopped) {
         w->stopped = false;
-        return nh_walk_fails(&k, NH_KERNEL_STOPPED, 0, 0);
+        return nh_event_walk_fails(&k, NH_KERNEL_STOPPED, 0, 0);
     }
     for (int i = 0; done && i < 2 * w->n; i++)
         if (!isfinite(g->block[i]))
-            done = nh_walk_fails(&k, NH_FAILED_NOT_FINITE, 0, 0);
+            done = nh_event_walk_fails(&k, NH_FAILED_NOT_FINITE, 0, 0);
     return done;
 }

@@ -142,7 +142,7 @@ bool nh_crossings_between(nh_run *run, const double *from, const double *to, dou
  * node. False if the method fails. */
 bool nh_crossings_find(nh_run *run, double *kept, double *from, double *to);
 
-typedef struct nh_walk { /* a member between two steps of the run */
+typedef struct nh_event_walk { /* a member between two steps of the run */
     nh_run *run;
     nh_crossings *w;
     group *g;
@@ -152,18 +152,18 @@ typedef struct nh_walk { /* a member between two steps of the run */
     int64_t index; /* steps of the run completed so far */
     bool changed;  /* an event has changed its velocities since the last whole step */
     nh_step_failure *f;
-} nh_walk;
+} nh_event_walk;
 
 /* Notes why it cannot go on; false. */
-bool nh_walk_fails(nh_walk *k, int status, int event, double t);
+bool nh_event_walk_fails(nh_event_walk *k, int status, int event, double t);
 /* Where the method's memory counts its own steps; NULL: the method takes the steps of the run. */
-double *nh_walk_counts(const nh_walk *k);
+double *nh_event_walk_counts(const nh_event_walk *k);
 /* Finds the events of an interval and reports those up to a time; *event is the first root at which
  * the state changes or the member ends, which is not yet reported, -1 if there is none. */
-bool nh_walk_look(nh_walk *k, double *from, double *to, double until, int *event);
+bool nh_event_walk_look(nh_event_walk *k, double *from, double *to, double until, int *event);
 /* Carries out that root and those at the same time. The block gets the state after them. */
-bool nh_walk_happen(nh_walk *k, int first, const double *from, const double *to);
+bool nh_event_walk_happen(nh_event_walk *k, int first, const double *from, const double *to);
 /* Sets every side to that after the changes of sign up to a point of the interval. */
-void nh_walk_take_sides(nh_walk *k, double upto);
+void nh_event_walk_take_sides(nh_event_walk *k, double upto);
 
 #endif
