@@ -23,7 +23,7 @@ typedef struct quad_iteration {
 #define QUAD_k(w) (t->values[w] + 2 * N)
 #define QUAD_K(w) (QUAD_k(w) + M)
 #define QUAD_G(w) (QUAD_K(w) + (NK - NG))
-#define QUAD_B(w) (s->frozen[w])
+#define QUAD_FROZEN_B(w) (s->frozen[w])
 #define QUAD_FACTORS(w) (s->frozen[w] + NB)
 #define QUAD_ARGUMENT(w) (QUAD_FACTORS(w) + NF)
 
@@ -189,7 +189,7 @@ static inline void correct_quads(const kernel *k, quad_spark *s, quad_iteration 
     EACH_STAGE_QUAD(w)
     {
         EACH(n, N) D[w][n] = quad_broadcast(0);
-        quad_add_B(k, D[w], QUAD_B(w), t->dX[w]);
+        quad_add_B(k, D[w], QUAD_FROZEN_B(w), t->dX[w]);
     }
     TO_MEMORY(D);
     EACH_QUAD(w)
