@@ -131,12 +131,11 @@ static void print_verdict(const nh_linearisation *l)
 
 static void print_eigenvalues(const nh_linearisation *l)
 {
-    const double limit = 64 * 0x1p-52 * largest_of(l);
     printf("  %-32s %-12s %-10s mode\n", "eigenvalue", "frequency", "damping");
     for (int i = 0; i < nh_linearisation_modes(l); i++) {
         const nh_mode mode = nh_linearisation_mode(l, i);
         char text[80];
-        const double re = fabs(mode.re) <= limit ? 0 : mode.re;
+        const double re = fabs(mode.re) <= 8 * mode.error ? 0 : mode.re;
         if (mode.im < 0)
             continue;
         if (mode.im > 0)

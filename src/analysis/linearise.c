@@ -193,6 +193,19 @@ static void remark_conditions(nh_linearisation *l)
         creal(value), cimag(value), s->condition[worst], digits > 0 ? (int)digits : 0);
 }
 
+/* Solutions of the steady equations that are not simple are found with half of the digits. */
+static void remark_uncertainty(nh_linearisation *l)
+{
+    const double uncertainty = l->about.steady.uncertainty;
+    if (uncertainty > 1e-9)
+        nh_remarks_add(
+            &l->remarks, "degenerate",
+            "the steady motion is a multiple solution of its equations (as at a point "
+            "where motions branch off) and known only up to %.1g: so are eigenvalues; start "
+            "from the steady motion itself if you know it",
+            uncertainty);
+}
+
 static void remark_zeros(nh_linearisation *l)
 {
     const nh_about *a = &l->about;
@@ -278,6 +291,7 @@ nh_status nh_linearisation_finish(nh_linearisation *l, nh_report *report)
     if (!name_state(l) || !name_zeros(l))
         return nh_fail_memory(report);
     fill_vectors(l);
+    remark_uncertainty(l);
     remark_conditions(l);
     remark_zeros(l);
     remark_frame(l);

@@ -4,6 +4,7 @@
 #include "base/dense.h"
 #include "base/lapack.h"
 #include "base/status.h"
+#include "mechanics/probe.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -185,6 +186,26 @@ nh_status nh_local_outputs_along(nh_local *s, const double *point, const double 
     for (int i = 0; i < s->output_count; i++)
         out[i] = s->out[s->output[i] * s->lanes];
     return NH_OK;
+}
+
+nh_status nh_local_is_balanced(nh_local *s, const double *point, const bool *row, double fraction,
+                               bool *is, nh_report *report)
+{
+    nh_expr_list list = {0};
+    nh_bounded *bounded = malloc(((size_t)s->rows + 1) * sizeof *bounded);
+    const nh_inputs at = {s->t, point, point + s->v, point + s->l, fraction};
+    nh_status status =
+        bounded ? nh_mechanics_function(s->system->mechanics, NH_FN_EQUATIONS, &list, report)
+                : nh_fail_memory(report);
+    if (status == NH_OK && !nh_evaluate_bounded(s->g, list.item, list.count, &at, bounded))
+        status = nh_fail_memory(report);
+    *is = status == NH_OK;
+    for (int i = 0; i < s->inputs && *is; i++)
+        if (row[i] && nh_is_significant(bounded[i]) != NH_NO)
+            *is = false;
+    nh_expr_list_free(&list);
+    free(bounded);
+    return status;
 }
 
 void nh_local_inputs(nh_local *s, double *point)

@@ -45,6 +45,11 @@ void nh_local_inputs(nh_local *s, double *point);
 void nh_local_values(nh_local *s, const double *point, double *out);
 void nh_local_along(nh_local *s, const double *point, const double *direction, double *out);
 
+/* Whether the residuals in certain rows are no more than what rounding, and uncertainties of the
+ * point's numbers by this fraction, make of their terms. */
+nh_status nh_local_is_balanced(nh_local *s, const double *point, const bool *row, double fraction,
+                               bool *is, nh_report *report);
+
 /* The changes of the outputs. */
 nh_status nh_local_outputs_along(nh_local *s, const double *point, const double *direction,
                                  double *out, nh_report *report);

@@ -103,25 +103,22 @@ static census count(const spectrum_at *s)
     return c;
 }
 
-/* What happens between two censuses; 0: nothing, or nothing simple (`several`). */
+/* What eigenvalues do together between two censuses: meet, or turn from one axis onto the other; 0:
+ * nothing, or nothing simple (`several`). */
 static unsigned compare(const census *a, const census *b, bool *several)
 {
     const int real = b->real - a->real, real_plus = b->real_plus - a->real_plus;
     const int plus = b->plus - a->plus, minus = b->minus - a->minus, axis = b->axis - a->axis;
     unsigned kind = 0;
     *several = false;
-    if (!real && !real_plus && plus == -minus && abs(plus) == 2 && !axis)
-        kind = NH_HOPF;
-    else if (!real && !real_plus && plus == minus && abs(plus) == 2 && axis == -2 * plus)
+    if (!real && plus == minus && abs(plus) == 2 && axis == -2 * plus)
         kind = NH_COLLISION;
-    else if (!real && abs(real_plus) == 1 && !plus && !minus)
-        kind = NH_ZERO_CROSSING;
     else if (abs(real) == 2 && 2 * real_plus == real && axis == -real)
         kind = NH_ZERO_CROSSING; /* from one axis to the other */
     else if (abs(real) == 2 && !axis && (plus == -real || minus == -real))
         kind = NH_DOUBLE;
-    else /* moving between the axis and its neighbourhood is not counted */
-        *several = real || real_plus || (plus && plus != -axis);
+    else
+        *several = real != 0 || axis != 0;
     return kind;
 }
 
@@ -129,15 +126,17 @@ static unsigned compare(const census *a, const census *b, bool *several)
 
 typedef struct function {
     unsigned kind;
+    bool turns;          /* +-a becomes +-i b */
     double complex near; /* the eigenvalue, or the middle of those that meet */
+    double size;         /* of the matrix */
 } function;
 
-/* The eigenvalue in the closed upper half-plane that is nearest. */
-static int nearest_to(const nh_spectrum *s, double complex near, int apart)
+/* The nearest eigenvalue that is real, or in the upper half-plane. */
+static int nearest_to(const nh_spectrum *s, double complex near, bool real)
 {
     int best = -1;
     for (int i = 0; i < s->count; i++)
-        if (i != apart && cimag(s->value[i]) >= 0 &&
+        if ((real ? cimag(s->value[i]) == 0 : cimag(s->value[i]) > 0) &&
             (best < 0 || cabs(s->value[i] - near) < cabs(s->value[best] - near)))
             best = i;
     return best;
@@ -179,10 +178,12 @@ static double value_of_pair(const nh_spectrum *s, function *f, const double *cha
 }
 
 /* Divided by the powers of the size, so that it cannot overflow. */
-static double value_of_product(const nh_spectrum *s, const double *change, double *rate)
+static double value_of_product(const nh_spectrum *s, function *f, const double *change,
+                               double *rate)
 {
     double complex product = 1, sum = 0;
-    const double size = s->size > 0 ? s->size : 1;
+    f->size = f->size > 0 ? f->size : s->size > 0 ? s->size : 1;
+    const double size = f->size;
     for (int i = 0; i < s->count; i++) {
         const double complex value = s->value[i] / size;
         sum = sum * value + product * nh_spectrum_rate(s, i, change) / size;
@@ -195,11 +196,11 @@ static double value_of_product(const nh_spectrum *s, const double *change, doubl
 static double value_of(const search *w, function *f, double *rate)
 {
     const nh_spectrum *s = &w->about->spectrum;
-    if (f->kind == NH_ZERO_CROSSING)
-        return value_of_product(s, w->change, rate);
-    if (f->kind != NH_HOPF)
+    if (f->turns)
+        return value_of_product(s, f, w->change, rate);
+    if (f->kind == NH_DOUBLE || f->kind == NH_COLLISION)
         return value_of_pair(s, f, w->change, rate);
-    const int i = nearest_to(s, f->near, -1);
+    const int i = nearest_to(s, f->near, f->kind == NH_ZERO_CROSSING);
     if (i < 0)
         return NAN;
     f->near = s->value[i];
@@ -234,10 +235,10 @@ static void keep(search *w, const function *f, double at)
     const double complex where = f->kind == NH_ZERO_CROSSING ? 0 : f->near;
     to->re = f->kind == NH_DOUBLE ? creal(where) : 0;
     to->frequency = fabs(cimag(where));
-    if (f->kind == NH_DOUBLE || f->kind == NH_COLLISION)
+    if (f->turns || f->kind == NH_DOUBLE || f->kind == NH_COLLISION)
         return;
-    int i = nearest_to(spectrum, where, -1);
-    if (i < 0 || spectrum->condition[i] > 1e6 || !isfinite(spectrum->condition[i]))
+    const int i = nearest_to(spectrum, where, f->kind == NH_ZERO_CROSSING);
+    if (i < 0)
         return;
     const double complex rate = nh_spectrum_rate(spectrum, i, w->change);
     to->rate_re = creal(rate);
@@ -274,51 +275,62 @@ static void solve(search *w, function f, double a, double b)
         keep(w, &f, best);
 }
 
-/* The eigenvalue that crosses the axis: the one on the other side in b whose nearest neighbour in a
- * is on the first. */
-static double complex find_crossing(const spectrum_at *a, const spectrum_at *b)
+/* Solves for every eigenvalue that is on one side of the axis in a, while the nearest one in b is
+ * on the other side; returns how many there are. With `narrow` false they are only counted. */
+static int cross(search *w, const spectrum_at *a, const spectrum_at *b, bool narrow)
 {
-    double complex found = NAN;
-    double least = INFINITY;
-    for (int i = 0; i < b->count; i++) {
-        if (!(cimag(b->eigenvalue[i]) > 0))
-            continue;
+    int crossings = 0;
+    double largest = 0;
+    for (int i = 0; i < a->count; i++)
+        largest = fmax(largest, fmax(cabs(a->eigenvalue[i]), cabs(b->eigenvalue[i])));
+    for (int i = 0; i < a->count; i++) {
+        const double complex from = a->eigenvalue[i];
+        const bool real = cimag(from) == 0;
         int near = -1;
-        for (int j = 0; j < a->count; j++)
-            if (near < 0 || cabs(a->eigenvalue[j] - b->eigenvalue[i]) <
-                                cabs(a->eigenvalue[near] - b->eigenvalue[i]))
+        for (int j = 0; j < b->count; j++)
+            if ((cimag(b->eigenvalue[j]) == 0) == real &&
+                (near < 0 || cabs(b->eigenvalue[j] - from) < cabs(b->eigenvalue[near] - from)))
                 near = j;
-        const double size = fabs(creal(b->eigenvalue[i])) + fabs(creal(a->eigenvalue[near]));
-        if ((creal(b->eigenvalue[i]) > 0) != (creal(a->eigenvalue[near]) > 0) && size < least) {
-            least = size;
-            found = (b->eigenvalue[i] + a->eigenvalue[near]) / 2;
-        }
+        if (cimag(from) < 0 || near < 0)
+            continue;
+        const double complex to = b->eigenvalue[near];
+        const double least = real ? 0 : on_axis * largest;
+        if (creal(from) * creal(to) >= 0 || fabs(creal(from)) < least || fabs(creal(to)) < least)
+            continue;
+        crossings++;
+        const function f = {.kind = real ? NH_ZERO_CROSSING : NH_HOPF, .near = (from + to) / 2};
+        if (narrow && (f.kind & w->wanted))
+            solve(w, f, a->value, b->value);
     }
-    return found;
+    return crossings;
 }
 
+static void halve(search *w, const spectrum_at *a, const spectrum_at *b, int halvings);
+
+/* First narrows the interval down, so that the nearest eigenvalue is the same one. */
 static void locate(search *w, const spectrum_at *a, const spectrum_at *b, int halvings)
 {
+    enum { NARROW = HALVINGS - 5 };
     const census before = count(a), after = count(b);
     bool several;
     const unsigned kind = compare(&before, &after, &several);
-    if (w->status != NH_OK || w->out->locateds >= LOCATED_MOST || (!kind && !several) ||
-        (kind && !(kind & w->wanted)))
+    if (w->status != NH_OK || w->out->locateds >= LOCATED_MOST)
         return;
-    const bool narrow = halvings <= HALVINGS - 4; /* a few, so that nothing else is near */
-    if (kind && narrow) {
-        w->about->zeros = a->zeros;
-        function f = {kind, kind == NH_HOPF ? find_crossing(a, b) : NAN};
-        solve(w, f, a->value, b->value);
-        w->about->zeros = -1;
-        return;
-    }
-    if (halvings == 0)
-        return;
-    spectrum_at middle;
+    const bool narrow = halvings <= (several ? 0 : NARROW);
     w->about->zeros = a->zeros;
-    linearise_at(w, a->value + 0.4871 * (b->value - a->value), &middle); /* not on a round value */
+    const int crossings = kind && narrow ? 0 : cross(w, a, b, narrow);
+    if (narrow && kind && (kind & w->wanted)) {
+        const function f = {.kind = kind, .turns = kind == NH_ZERO_CROSSING, .near = NAN};
+        solve(w, f, a->value, b->value);
+    } else if (!narrow && (kind || several || crossings))
+        halve(w, a, b, halvings);
     w->about->zeros = -1;
+}
+
+static void halve(search *w, const spectrum_at *a, const spectrum_at *b, int halvings)
+{
+    spectrum_at middle; /* not on a round value, where things tend to happen */
+    linearise_at(w, a->value + 0.4871 * (b->value - a->value), &middle);
     if (middle.count == a->count) {
         locate(w, a, &middle, halvings - 1);
         locate(w, &middle, b, halvings - 1);

@@ -20,7 +20,7 @@ enum { TURNS = 200, MOVES = 200, POLISH = 4 };
 
 /* Relative to the terms of the conditions: what counts as solved, and up to where a singular value
  * of their matrix counts as zero. */
-static const double solved = 1e-11, singular = 1e-9;
+static const double solved = 1e-11, singular = 3e-12;
 
 /* The weight of the conditions that exclude moving along symmetries. */
 static const double strictly = 1e3;
@@ -267,22 +267,28 @@ static bool improve(nh_steady *w, double *size, double *effort, double *from)
     return better;
 }
 
-/* Whether every residual is small compared with the terms of its own condition, or is rounding: a
- * force that only fades away at infinity, such as exp(x), is not balanced anywhere. */
+/* Whether every residual is small compared with what the unknowns contribute to its condition, or
+ * small changes of them would balance it: a force that only fades away at infinity, such as exp(x),
+ * is not balanced anywhere. Residuals that no unknown affects are compared with their terms. */
 static bool is_solved(const nh_steady *w)
 {
-    for (int i = 0; i < w->conditions - w->g->count; i++) {
-        double most = 0x1p-56 * w->size / solved;
+    bool is = true, *open = calloc((size_t)w->s->rows + 1, sizeof *open);
+    for (int i = 0; open && i < w->conditions - w->g->count; i++) {
+        double size = 0, slope = 0;
         for (int c = 0; c < w->unknowns; c++) {
             const int j = c - w->multipliers;
-            const double x =
-                j < 0 ? fmax(1, fabs(w->unknown[c])) : w->unknown[c] / unit_of_multiplier(w, j);
-            most = fmax(most, fabs(w->matrix[i * w->unknowns + c] * x));
+            const double x = j < 0 ? w->unknown[c] : w->unknown[c] / unit_of_multiplier(w, j);
+            const double part = fabs(w->matrix[i * w->unknowns + c]);
+            size = fmax(size, part * fabs(x));
+            slope = fmax(slope, j < 0 ? part : part / multiplier_unit);
         }
-        if (!(fabs(w->residual[i]) <= solved * most))
-            return false;
+        open[row_of(w->s, i)] = !(fabs(w->residual[i]) <= fmax(solved * size, 1e-7 * slope));
+        is = is && !open[row_of(w->s, i)];
     }
-    return true;
+    if (open && !is && nh_local_is_balanced(w->s, w->point, open, solved, &is, NULL) != NH_OK)
+        is = false;
+    free(open);
+    return is;
 }
 
 static bool converge(nh_steady *w, double *from)
@@ -355,6 +361,11 @@ static bool approach(nh_steady *w, double *from)
             return false;
         }
         const int rank = nh_svd_rank(&svd, singular);
+        if (move == 0) {
+            nh_svd_solve(&svd, rank, w->residual, step);
+            for (int c = 0; c < w->multipliers; c++)
+                w->uncertainty = fmax(w->uncertainty, fabs(step[c]));
+        }
         const double length = step_along(w, &svd, rank, step);
         nh_svd_free(&svd);
         if (length < 1e-14 || (length < 1e-9 && length > least / 2))
@@ -464,6 +475,7 @@ nh_status nh_steady_find(nh_steady *w, const double *start, nh_report *report)
 {
     const nh_local *s = w->s;
     double *from = malloc((3 * (size_t)w->unknowns + (size_t)w->conditions + 1) * sizeof *from);
+    w->uncertainty = 0;
     memset(w->unknown, 0, (size_t)w->unknowns * sizeof *w->unknown);
     memcpy(w->unknown, start, (size_t)s->coordinates * sizeof *start);
     memcpy(w->unknown + w->free, start + s->v + s->coordinates,

@@ -21,8 +21,9 @@ typedef struct nh_steady {
     double *residual, *matrix;    /* of the conditions, in units in which they are comparable */
     double *unit;                 /* [conditions] */
     double *work;
-    double size; /* of the terms of the conditions */
-    bool kept;   /* the start was steady itself */
+    double size;        /* of the terms of the conditions */
+    bool kept;          /* the start was steady itself */
+    double uncertainty; /* of the unknowns: the next step of Newton's method */
 } nh_steady;
 
 bool nh_steady_begin(nh_steady *w, nh_local *s, const nh_generators *g);
