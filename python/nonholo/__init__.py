@@ -13,6 +13,7 @@ from .ensembles import Ensemble, ensemble
 from .events import Event
 from .exports import export
 from .functions import NotHere, from_functions
+from .linearisation import Linearisation, Located, linearise
 from .stepper import Stepper
 from .symbolic import from_mechanics, from_sympy
 from .system import Facts, Model, System, load, methods, models
@@ -27,6 +28,8 @@ __all__ = [
     "Error",
     "Event",
     "Facts",
+    "Linearisation",
+    "Located",
     "Model",
     "ModelError",
     "NotHere",
@@ -42,6 +45,7 @@ __all__ = [
     "from_functions",
     "from_mechanics",
     "from_sympy",
+    "linearise",
     "load",
     "methods",
     "models",

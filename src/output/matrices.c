@@ -37,9 +37,9 @@ static nh_status write_all(const nh_linearisation *l, const char *path, const ch
         {"eigenvalues", .list = true, .columns = 2, .table = eigenvalue, .rows = modes},
         {"q", .columns = 1, .table = q, .rows = coordinates},
         {"v", .columns = 1, .table = v, .rows = velocities},
-        {"state", .label = state, .labels = n},
-        {"input", .label = input, .labels = u},
-        {"output", .label = output, .labels = y}};
+        {"names", .label = state, .labels = n},
+        {"inputs", .label = input, .labels = u},
+        {"outputs", .label = output, .labels = y}};
     return nh_npz_write(path, NULL, 0, 1, array, sizeof array / sizeof *array, false, report);
 }
 

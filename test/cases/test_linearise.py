@@ -164,7 +164,7 @@ def files(program, folder):
         return
     found = numpy.load(matrices)
     same((found["A"].shape, found["B"].shape, found["C"].shape), ((3, 3), (3, 1), (2, 3)))
-    same((list(found["state"]), list(found["input"]), list(found["output"])), (["a", "x'", "a'"], ["u"], ["tip", "speed"]))
+    same((list(found["names"]), list(found["inputs"]), list(found["outputs"])), (["a", "x'", "a'"], ["u"], ["tip", "speed"]))
     sweep = program("linearise", model, "--sweep", "l=0.3:1:5", "--plot", os.path.join(folder, "s.svg"))
     check("1 eigenvalue grows" in sweep.stdout, sweep.stdout)
 
