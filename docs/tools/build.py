@@ -28,13 +28,13 @@ MATH_FONT = "/usr/share/fonts/opentype/stix-word/STIXMath-Regular.otf"
 
 CONTENTS = [
     ("", ["index", "tutorial", "bicycle", "gallery", "animation", "playground", "cookbook", "python"]),
-    ("Guides", ["which-method", "rotations", "inputs", "events", "export", "long-runs", "scaling-out", "remarks"]),
+    ("Guides", ["which-method", "rotations", "inputs", "events", "linearisation", "derivatives", "export", "long-runs", "scaling-out", "remarks"]),
     ("Reference", ["language", "figure-files", "commands", "c-api", "python-api", "glossary"]),
     ("Background", ["methods", "theory", "figures", "survey", "papers", "performance", "reproducibility", "promises"]),
     ("Development", ["architecture", "kernel", "adding", "contributing"]),
 ]
 NAMES = [name for _, group in CONTENTS for name in group]
-TITLES = {"index": "Overview", "export": "Export", "animation": "Seeing it move", "playground": "Playground", "long-runs": "Long runs", "scaling-out": "Many machines", "rotations": "Rotations", "events": "Events", "promises": "Promises", "adding": "Adding things"}
+TITLES = {"index": "Overview", "export": "Export", "animation": "Seeing it move", "playground": "Playground", "long-runs": "Long runs", "scaling-out": "Many machines", "rotations": "Rotations", "events": "Events", "derivatives": "What is differentiated", "promises": "Promises", "adding": "Adding things"}
 MAN_PAGES = {"nonholo": "commands", "nonholo-model": "language", "nonholo-figure": "figure-files"}
 
 

@@ -210,7 +210,7 @@ static void remark_zeros(nh_linearisation *l)
 {
     const nh_about *a = &l->about;
     const nh_spectrum *s = &a->spectrum;
-    if (s->zeros > s->kernel)
+    if (s->zeros > s->kernel && !a->keep_symmetries)
         nh_remarks_add(&l->remarks, "chain",
                        "zero is a defective eigenvalue: %d of its %d vectors belong to chains, in "
                        "which perturbations grow like powers of time",

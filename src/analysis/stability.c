@@ -223,24 +223,47 @@ static bool evaluate(search *w, double at, function *f, double *value, double *r
 static void keep(search *w, const function *f, double at)
 {
     nh_stability *s = w->out;
-    const nh_spectrum *spectrum = &w->about->spectrum;
     nh_located *grown = realloc(s->located, ((size_t)s->locateds + 1) * sizeof *grown);
     if (!grown) {
         w->status = nh_fail_memory(w->report);
         return;
     }
-    s->located = grown;
-    nh_located *to = grown + s->locateds++;
-    *to = (nh_located){.kind = (nh_point_kind)f->kind, .value = at, .rate_re = NAN, .rate_im = NAN};
     const double complex where = f->kind == NH_ZERO_CROSSING ? 0 : f->near;
-    to->re = f->kind == NH_DOUBLE ? creal(where) : 0;
-    to->frequency = fabs(cimag(where));
-    if (f->turns || f->kind == NH_DOUBLE || f->kind == NH_COLLISION)
+    s->located = grown;
+    grown[s->locateds++] = (nh_located){.kind = (nh_point_kind)f->kind,
+                                        .value = at,
+                                        .frequency = fabs(cimag(where)),
+                                        .re = f->kind == NH_DOUBLE ? creal(where) : 0,
+                                        .rate_re = NAN,
+                                        .rate_im = NAN};
+}
+
+/* The derivative of the eigenvalue nearest to f->near at a value of the parameter. */
+static double complex rate_at(search *w, const function *f, double at)
+{
+    const nh_spectrum *s = &w->about->spectrum;
+    function there = *f;
+    double value, rate;
+    if (!evaluate(w, at, &there, &value, &rate))
+        return NAN;
+    const int i = nearest_to(s, there.near, f->kind == NH_ZERO_CROSSING);
+    return i < 0 ? NAN : nh_spectrum_rate(s, i, w->change);
+}
+
+/* The derivative at the point itself. Where an eigenvalue passes zero beside zeros of families, its
+ * eigenvector is not determined; there it is interpolated from four values nearby, `apart` from
+ * each other. */
+static void add_rate(search *w, const function *f, double at, double apart)
+{
+    if (f->turns || f->kind == NH_DOUBLE || f->kind == NH_COLLISION || w->status != NH_OK)
         return;
-    const int i = nearest_to(spectrum, where, f->kind == NH_ZERO_CROSSING);
-    if (i < 0)
-        return;
-    const double complex rate = nh_spectrum_rate(spectrum, i, w->change);
+    double complex rate = rate_at(w, f, at);
+    if (f->kind == NH_ZERO_CROSSING) {
+        const double complex near = rate_at(w, f, at + apart) + rate_at(w, f, at - apart);
+        const double complex far = rate_at(w, f, at + 2 * apart) + rate_at(w, f, at - 2 * apart);
+        rate = (4 * near - far) / 6;
+    }
+    nh_located *to = w->out->located + w->out->locateds - 1;
     to->rate_re = creal(rate);
     to->rate_im = cimag(rate);
 }
@@ -271,8 +294,10 @@ static void solve(search *w, function f, double a, double b)
         if (!evaluate(w, at, &f, &value, &rate))
             return;
     }
-    if (evaluate(w, best, &f, &value, &rate))
+    if (evaluate(w, best, &f, &value, &rate)) {
         keep(w, &f, best);
+        add_rate(w, &f, best, fabs(b - a) / 8);
+    }
 }
 
 /* Solves for every eigenvalue that is on one side of the axis in a, while the nearest one in b is
