@@ -178,13 +178,13 @@ def kernels(out, src, definitions, with_texts):
 
 
 if sys.argv[1] == "models":
-    texts(sys.argv[2], sys.argv[3:], "model/shipped_models.h", "nh_shipped", "nh_shipped_models", "nh_shipped_model_total")
+    texts(sys.argv[2], sys.argv[3:], "base/shipped.h", "nh_shipped", "nh_shipped_models", "nh_shipped_model_total")
 elif sys.argv[1] == "pages":
     page_parts(sys.argv[2], sys.argv[3:])
 elif sys.argv[1] == "templates":
     templates(sys.argv[2], sys.argv[3:])
 elif sys.argv[1] == "figures":
-    texts(sys.argv[2], sys.argv[3:], "figure/shipped_figures.h", "nh_shipped_text", "nh_shipped_figures",
+    texts(sys.argv[2], sys.argv[3:], "base/shipped.h", "nh_shipped", "nh_shipped_figures",
           "nh_shipped_figure_total")
 elif sys.argv[1].endswith("items"):
     items(*sys.argv[2:5], with_items=sys.argv[1] == "items")

@@ -2,7 +2,7 @@
  * findings. */
 #include "figure/figure.h"
 #include "base/clock.h"
-#include "figure/shipped_figures.h"
+#include "base/shipped.h"
 #include "model/suggest.h"
 #include "base/option_struct.h"
 #include "base/processors.h"
@@ -70,7 +70,7 @@ nh_status nh_figure_open(nh_figure **out, const char *name_or_path, nh_report *r
         return open_file(out, name_or_path, report);
     nh_suggest suggest = nh_suggest_begin(name_or_path);
     for (int i = 0; i < nh_shipped_figure_total; i++) {
-        const nh_shipped_text *figure = &nh_shipped_figures[i];
+        const nh_shipped *figure = &nh_shipped_figures[i];
         nh_suggest_offer(&suggest, figure->name);
         if (strcmp(figure->name, name_or_path) == 0) {
             char file[NH_NAME_LONGEST + 8];

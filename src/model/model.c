@@ -1,6 +1,6 @@
 /* Models: read from memory, from a file, or from those shipped with the library. */
 #include "model/ast.h"
-#include "model/shipped_models.h"
+#include "base/shipped.h"
 #include "model/suggest.h"
 
 #include "base/status.h"
