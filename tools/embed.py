@@ -70,11 +70,11 @@ def calls(text, macro=r"CALL\w*"):
     return " | ".join("NH_FN_BIT(%s)" % name for name in names) or "0"
 
 
-def texts(out, files, header, kind, table, total):
+def texts(out, files, table, total):
     """A table of named texts: models, figures."""
     names = sorted((os.path.splitext(os.path.basename(f))[0], f) for f in files)
     with open(out, "w") as o:
-        o.write('#include "%s"\n\nconst %s %s[] = {\n' % (header, kind, table))
+        o.write('#include "base/shipped.h"\n\nconst nh_shipped %s[] = {\n' % table)
         for name, file in names:
             text = open(file).read()
             o.write('    {"%s",\n%s,\n     %d},\n' % (name, literal(text), len(text.encode())))
@@ -178,14 +178,13 @@ def kernels(out, src, definitions, with_texts):
 
 
 if sys.argv[1] == "models":
-    texts(sys.argv[2], sys.argv[3:], "base/shipped.h", "nh_shipped", "nh_shipped_models", "nh_shipped_model_total")
+    texts(sys.argv[2], sys.argv[3:], "nh_shipped_models", "nh_shipped_model_total")
 elif sys.argv[1] == "pages":
     page_parts(sys.argv[2], sys.argv[3:])
 elif sys.argv[1] == "templates":
     templates(sys.argv[2], sys.argv[3:])
 elif sys.argv[1] == "figures":
-    texts(sys.argv[2], sys.argv[3:], "base/shipped.h", "nh_shipped", "nh_shipped_figures",
-          "nh_shipped_figure_total")
+    texts(sys.argv[2], sys.argv[3:], "nh_shipped_figures", "nh_shipped_figure_total")
 elif sys.argv[1].endswith("items"):
     items(*sys.argv[2:5], with_items=sys.argv[1] == "items")
 else:
