@@ -243,11 +243,11 @@ static void conclude(nh_visit *v)
     const int64_t until = track->kink_until > 0 ? track->kink_until : v->steps;
     const double others = track->kink_usual * (double)(until - track->kink_begun);
     const double most = has_own_steps(v->run) ? missed(v->run) : LOST * others + ROUND;
-    const int line = nh_system_kink_line(v->run->system, (int)track->kink_which);
     char text[NH_REMARK_LENGTH / 2], where[32] = "";
     if (track->crossings == 0 ||
         (nh_condition_has_matrices(&v->health->condition) && !(track->kink_error > most)))
         return;
+    const int line = nh_system_kink_line(v->run->system, (int)track->kink_which);
     if (line)
         snprintf(where, sizeof where, " (line %d)", line);
     describe(v, others, text, sizeof text);

@@ -184,11 +184,6 @@ static void same_format(nh_identity *id)
                              "the checkpoint is from a machine with a different number format");
 }
 
-void nh_pack_parameters(nh_pack *p, const nh_system *system)
-{
-    nh_same_parameters(&(nh_identity){.pack = p, .writes = true}, "parameter", system);
-}
-
 /* Writes the identification of a run, or compares it. */
 static nh_status identify(nh_identity *id, const nh_run *run)
 {

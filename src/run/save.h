@@ -30,25 +30,4 @@ void nh_same_parameters(nh_identity *id, const char *what, const nh_system *syst
 /* The digest of a system with this name. */
 void nh_same_digest(nh_identity *id, const char *name, const char *digest);
 
-/* ---- until ensembles use the above ---- */
-
-void nh_pack_parameters(nh_pack *p, const nh_system *system);
-#define NH_EXPECT(kind, type)                                                                      \
-    static inline nh_status nh_expect_##kind(nh_pack *p, const char *what, type here,              \
-                                             nh_report *report)                                    \
-    {                                                                                              \
-        nh_identity id = {.pack = p, .report = report};                                            \
-        nh_same_##kind(&id, what, here);                                                           \
-        return id.status;                                                                          \
-    }
-NH_EXPECT(text, const char *)
-NH_EXPECT(real, double)
-NH_EXPECT(integer, int64_t)
-static inline nh_status nh_expect_parameters(nh_pack *p, const nh_system *system, nh_report *report)
-{
-    nh_identity id = {.pack = p, .report = report};
-    nh_same_parameters(&id, "parameter", system);
-    return id.status;
-}
-
 #endif

@@ -32,116 +32,53 @@ static void digest_starts(const nh_ensemble *e, char digest[NH_DIGEST_TEXT])
     nh_sha256_text(both, sizeof both, digest);
 }
 
-/* Goes through all that identifies an ensemble: writes it, or expects it to be the same. */
-typedef struct visit {
-    nh_pack *p;
-    bool expects;
-    nh_status status;
-    nh_report *report;
-} visit;
-
-static void visit_text(visit *v, const char *what, const char *here)
-{
-    if (!v->expects)
-        nh_pack_text(v->p, here);
-    else if (v->status == NH_OK)
-        v->status = nh_expect_text(v->p, what, here, v->report);
-}
-
-static void visit_real(visit *v, const char *what, double here)
-{
-    if (!v->expects)
-        nh_pack_real(v->p, here);
-    else if (v->status == NH_OK)
-        v->status = nh_expect_real(v->p, what, here, v->report);
-}
-
-static void visit_integer(visit *v, const char *what, int64_t here)
-{
-    if (!v->expects)
-        nh_pack_integer(v->p, here);
-    else if (v->status == NH_OK)
-        v->status = nh_expect_integer(v->p, what, here, v->report);
-}
-
-static void visit_parameters(visit *v, const nh_system *system)
-{
-    if (!v->expects)
-        nh_pack_parameters(v->p, system);
-    else if (v->status == NH_OK)
-        v->status = nh_expect_parameters(v->p, system, v->report);
-}
-
-static void visit_choices(visit *v, const nh_ensemble *e)
+static void same_choices(nh_identity *id, const nh_ensemble *e)
 {
     const nh_simulation_options *o = &e->simulation->options;
     const nh_run_options *how = &e->simulation->how;
     char starts[NH_DIGEST_TEXT];
     digest_starts(e, starts);
-    visit_text(v, "method", how->method);
-    visit_text(v, "composition", how->compose ? how->compose : "none");
-    visit_real(v, "step", how->step);
-    visit_integer(v, "choice of compensated sums", how->compensated);
-    visit_integer(v, "number of members", e->members);
-    visit_integer(v, "number of starts", e->each);
-    visit_integer(v, "kind of starts", o->starts);
-    visit_integer(v, "seed", (int64_t)o->seed);
-    visit_real(v, "energy of random starts", e->energy);
-    visit_real(v, "start time", how->t0);
-    visit_text(v, "start", o->start ? o->start : "");
-    visit_text(v, "digest of the given starts", starts);
-    visit_integer(v, "centre of random starts", o->around_start);
-    visit_integer(v, "number of steps", how->steps);
-    visit_integer(v, "number of steps between records", how->every);
-    visit_integer(v, "number of columns", e->columns);
+    nh_same_text(id, "method", how->method);
+    nh_same_text(id, "composition", how->compose ? how->compose : "none");
+    nh_same_real(id, "step", how->step);
+    nh_same_integer(id, "choice of compensated sums", how->compensated);
+    nh_same_integer(id, "number of members", e->members);
+    nh_same_integer(id, "number of starts", e->each);
+    nh_same_integer(id, "kind of starts", o->starts);
+    nh_same_integer(id, "seed", (int64_t)o->seed);
+    nh_same_real(id, "energy of random starts", e->energy);
+    nh_same_real(id, "start time", how->t0);
+    nh_same_text(id, "start", o->start ? o->start : "");
+    nh_same_text(id, "digest of the given starts", starts);
+    nh_same_integer(id, "centre of random starts", o->around_start);
+    nh_same_integer(id, "number of steps", how->steps);
+    nh_same_integer(id, "number of steps between records", how->every);
+    nh_same_integer(id, "number of columns", e->columns);
     for (int i = 0; i < o->sweeps; i++) {
         const nh_sweep *s = o->sweep + i;
-        visit_text(v, "swept parameter", s->parameter);
-        visit_real(v, "sweep's first value", s->from);
-        visit_real(v, "sweep's last value", s->to);
-        visit_integer(v, "sweep's number of values", s->count);
+        nh_same_text(id, "swept parameter", s->parameter);
+        nh_same_real(id, "sweep's first value", s->from);
+        nh_same_real(id, "sweep's last value", s->to);
+        nh_same_integer(id, "sweep's number of values", s->count);
     }
 }
 
-static void visit_identity(visit *v, const nh_ensemble *e)
-{
-    visit_text(v, "version of nonholo", nh_version());
-    visit_text(v, "processor level", nh_variant_level());
-    visit_text(v, "model", e->system->name);
-    visit_parameters(v, e->system);
-    visit_choices(v, e);
-}
-
-/* False without memory. */
-static bool pack_identity(nh_pack *p, const nh_ensemble *e)
+/* Writes the identification, or compares it. */
+static nh_status identify(nh_identity *id, const nh_ensemble *e)
 {
     char digest[NH_DIGEST_TEXT];
     if (!nh_system_digest(e->system, &e->choice, digest))
-        return false;
-    nh_pack_text(p, magic);
-    visit_identity(&(visit){.p = p}, e);
-    nh_pack_text(p, digest);
-    return !p->failed;
-}
-
-static nh_status expect_identity(nh_pack *p, const nh_ensemble *e, nh_report *report)
-{
-    char text[64], digest[NH_DIGEST_TEXT], there[NH_DIGEST_TEXT + 1];
-    if (!nh_system_digest(e->system, &e->choice, digest))
-        return nh_fail_memory(report);
-    nh_unpack_text(p, text, sizeof text);
-    if (p->failed || strcmp(text, magic) != 0)
-        return nh_fail(report, NH_BAD_ARGUMENT, "this is not a checkpoint of an ensemble");
-    visit v = {.p = p, .expects = true, .report = report};
-    visit_identity(&v, e);
-    if (v.status != NH_OK)
-        return v.status;
-    nh_unpack_text(p, there, sizeof there);
-    if (!p->failed && strcmp(there, digest) != 0)
-        return nh_fail(report, NH_BAD_ARGUMENT,
-                       "the checkpoint is from another model named %s: its equations differ",
-                       e->system->name);
-    return p->failed ? damaged(report) : NH_OK;
+        return nh_fail_memory(id->report);
+    nh_same_magic(id, magic, "an ensemble");
+    nh_same_text(id, "version of nonholo", nh_version());
+    nh_same_text(id, "processor level", nh_variant_level());
+    nh_same_text(id, "model", e->system->name);
+    nh_same_parameters(id, "parameter", e->system);
+    same_choices(id, e);
+    nh_same_digest(id, e->system->name, digest);
+    if (id->pack->failed && id->status == NH_OK)
+        id->status = id->writes ? nh_fail_memory(id->report) : damaged(id->report);
+    return id->status;
 }
 
 /* ---- a block in progress ---- */
@@ -264,7 +201,8 @@ nh_status nh_ensemble_pack(nh_ensemble *e, nh_piece *piece, nh_report *report)
 {
     nh_pack p = {0};
     const int64_t taken = nh_ensemble_take(e, 0);
-    bool done = pack_identity(&p, e);
+    nh_identity id = {.pack = &p, .writes = true};
+    bool done = identify(&id, e) == NH_OK;
     nh_pack_integer(&p, e->part);
     nh_pack_integer(&p, e->parts);
     nh_pack_integer(&p, e->width);
@@ -286,8 +224,9 @@ nh_status nh_ensemble_pack(nh_ensemble *e, nh_piece *piece, nh_report *report)
 char *nh_ensemble_identity(const nh_ensemble *e)
 {
     nh_pack p = {0};
+    nh_identity id = {.pack = &p, .writes = true};
     char *text = malloc(NH_DIGEST_TEXT);
-    if (text && pack_identity(&p, e))
+    if (text && identify(&id, e) == NH_OK)
         nh_sha256_text(p.data, p.size, text);
     else {
         free(text);
@@ -420,7 +359,8 @@ typedef struct share {
 /* Reads which ensemble the bytes belong to, and which share of it they are. */
 static nh_status open_bytes(nh_pack *p, const nh_ensemble *e, share *s, nh_report *report)
 {
-    nh_status status = expect_identity(p, e, report);
+    nh_identity id = {.pack = p, .report = report};
+    nh_status status = identify(&id, e);
     if (status != NH_OK)
         return status;
     s->part = nh_unpack_integer(p);
