@@ -24,12 +24,11 @@ nh_status nh_record_create(nh_record **out, const nh_system *system, nh_report *
     record->columns = 2 + record->coordinates + record->velocities + record->observables;
     record->width = record->columns + 1;
     record->keep = true;
-    record->seen = calloc(nh_system_outputs(system, NH_FN_OBSERVE) + 1, sizeof(double));
     record->inner = calloc((size_t)system->velocities + 1, sizeof *record->inner);
     record->u = calloc((size_t)system->shape.inputs + 1, sizeof *record->u);
+    record->seen = calloc((size_t)record->observables + 2, sizeof *record->seen);
     nh_status status = record->seen && record->inner && record->u
-                           ? nh_engine_call(&record->engine, system, nh_variant_here(), 1,
-                                            NH_FN_BIT(OBSERVE), report)
+                           ? nh_measure_create(&record->measure, system, false, false, report)
                            : nh_fail_memory(report);
     if (status != NH_OK)
         nh_record_free(record);
@@ -47,7 +46,7 @@ void nh_record_free(nh_record *record)
     free(record->seen);
     free(record->inner);
     free(record->u);
-    nh_engine_free(&record->engine);
+    nh_measure_free(&record->measure);
     nh_latitude_free(record->latitude);
     free(record);
 }
@@ -118,47 +117,35 @@ static nh_status measure_latitude(nh_record *record, const double *q, const doub
     return status == NH_NOT_APPLICABLE ? NH_OK : status;
 }
 
-/* Energy, residuals and observables of a state, into `seen`. */
-static nh_status look(const nh_record *record, double t, const double *q, const double *v)
-{
-    const engine *e = &record->engine;
-    nh_inner_velocities(record->system, q, v, record->inner, 1);
-    int answer = e->call[NH_FN_OBSERVE](e->self, NH_FN_OBSERVE, t, q, record->inner, NULL,
-                                        record->seen, record->u);
-    return answer == 0 ? NH_OK : NH_CALLBACK_STOPPED;
-}
-
-/* Energies and residuals are the same for wrapped angles, and exact; the model's own observables
- * may count revolutions. They come after the latitude, if there is one. */
+/* What a row has after the state. The latitude, if there is one, stands between the built-in
+ * observables and the model's own. */
 static nh_status measure(nh_record *record, double *row, const nh_state *now,
                          const nh_state *before, nh_report *report)
 {
-    const double *q = now->q, *v = now->v, *wrapped_q = now->wrapped_q;
-    const int residuals = record->constraints + nh_system_positions(record->system);
-    const double *seen = record->seen, *values = seen + 1 + residuals;
-    double t = row[0], *energy = row + nh_record_energy_column(record), *to = energy + 1;
-    int built_in = nh_system_facts(record->system)->coupled ? NH_RECORD_BUILT_IN : 0;
-    int own = nh_system_observables(record->system) - built_in;
-    nh_status status = look(record, t, wrapped_q, v);
+    nh_measure *m = &record->measure;
+    const double *seen = record->seen;
+    double *to = row + nh_record_energy_column(record);
+    nh_inner_velocities(record->system, now->wrapped_q, now->v, record->inner, 1);
+    nh_measure_place(m, 0, now->wrapped_q, now->q, record->inner, record->u);
+    nh_status status = nh_measure_evaluate(m, now->t);
     if (status != NH_OK)
         return status;
-    *energy = seen[0];
-    row[record->columns] = 0;
-    for (int i = 0; i < residuals; i++)
-        row[record->columns] = worst(row[record->columns], fabs(seen[1 + i]));
-    for (int i = 0; i < built_in; i++)
-        *to++ = values[i];
+    nh_measure_row(m, 0, record->seen);
+    *to++ = seen[0];
+    row[record->columns] = seen[1];
+    for (int i = 0; i < m->observables; i++) {
+        if (i == NH_RECORD_BUILT_IN && record->may_have_latitude)
+            to++;
+        *to++ = seen[2 + i];
+    }
     if (record->may_have_latitude)
-        status = measure_latitude(record, wrapped_q, v, to++);
-    if (own > 0 && memcmp(q, wrapped_q, (size_t)record->coordinates * sizeof *q) != 0 &&
-        status == NH_OK)
-        status = look(record, t, q, v);
-    for (int i = 0; i < own; i++)
-        to[i] = values[built_in + i];
+        status = measure_latitude(record, now->wrapped_q, now->v,
+                                  row + nh_record_energy_column(record) + 1 + NH_RECORD_BUILT_IN);
+    double *asked = row + record->columns - record->watched - record->attachments;
     if (record->watch && status == NH_OK)
-        status = nh_watch_values(record->watch, now, before, to + own, report);
+        status = nh_watch_values(record->watch, now, before, asked, report);
     for (int i = 0; i < record->attachments; i++)
-        to[own + record->watched + i] = nh_attachments[record->attached[i]]->value(record->run, 0);
+        asked[record->watched + i] = nh_attachments[record->attached[i]]->value(record->run, 0);
     return status;
 }
 

@@ -5,7 +5,7 @@
 #include <nonholo_analysis.h>
 
 #include "base/status.h"
-#include "run/run.h"
+#include "run/measure.h"
 
 struct nh_record {
     const nh_system *system;
@@ -25,8 +25,8 @@ struct nh_record {
     int64_t rows;  /* recorded */
     int64_t room;  /* rows the table has memory for */
     double *table; /* [rows][width] */
-    engine engine; /* of NH_FN_OBSERVE */
-    double *seen;  /* what it returned: energy, k, observables */
+    nh_measure measure;
+    double *seen;  /* energy, the largest |k|, observables */
     double *inner; /* [velocities of the system] at that state */
     double *u;     /* open inputs there */
     double first_energy, energy_error, constraint_max;

@@ -84,7 +84,7 @@ static nh_status open_run(nh_worker *w, int64_t combination, nh_report *report)
     status = nh_run_create_choice(&w->run, w->system, &e->choice, &options, report);
     pthread_mutex_unlock(&e->making);
     if (status == NH_OK)
-        status = nh_measure_create(&w->measure, w->run, e->wants_rows, report);
+        status = nh_measure_create(&w->measure, w->system, e->width > 1, e->wants_rows, report);
     w->combination = combination;
     return status;
 }
@@ -209,7 +209,7 @@ static nh_status record(nh_worker *w, int64_t number)
     for (int i = 0; status == NH_OK && i < w->block.members; i++) {
         bool lives = w->member[i].status == NH_OK;
         if (i % lanes == 0)
-            status = nh_measure_members(&w->measure, i, w->raw, width);
+            status = nh_measure_members(&w->measure, w->run, i, w->raw, width);
         double *column = row_of(w, i);
         if (status == NH_OK && lives)
             fill_columns(w, i, w->raw + (size_t)(i % lanes) * width, column);
