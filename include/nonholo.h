@@ -282,20 +282,11 @@ NH_API nh_status nh_system_observe(const nh_system *system, double t, const doub
 /* The natural length of a run, from the model's `span`; 0 if it has none. */
 NH_API double nh_system_span(const nh_system *system);
 
-/* Events of the model: functions of the motion whose changes of sign a run detects. The direction
- * is 1 if only rising values count, -1 if only falling ones, 0 for both. An event acts if it
- * changes velocities (`when`). */
+/* Events of the model: functions of the motion whose changes of sign a run detects. An event acts
+ * if it changes velocities (`when`). */
 NH_API int nh_system_events(const nh_system *system);
 NH_API const char *nh_system_event_name(const nh_system *system, int index);
-NH_API int nh_system_event_direction(const nh_system *system, int index);
 NH_API bool nh_system_event_acts(const nh_system *system, int index);
-NH_API nh_status nh_system_event_values(const nh_system *system, double t, const double *q,
-                                        const double *v, double *values, /* values[events] */
-                                        nh_report *report);
-
-/* Driver and passenger energy of a coupled system (the first two observables): values[2]. */
-NH_API nh_status nh_system_partial_energies(const nh_system *system, double t, const double *q,
-                                            const double *v, double *values, nh_report *report);
 
 /* v' and the Lagrange multipliers of the continuous equations of motion; either may be NULL. */
 NH_API nh_status nh_system_acceleration(const nh_system *system, double t, const double *q,
@@ -374,11 +365,9 @@ typedef struct nh_integrability {
 NH_API nh_status nh_system_integrability(const nh_system *system, double t, const double *q,
                                          const double *v, nh_integrability *out, nh_report *report);
 /* Conditions on positions that were found in closed form, e.g. "x^2 + y^2", constant along every
- * motion, and their values: values[surfaces]. */
+ * motion. */
 NH_API int nh_system_surfaces(const nh_system *system);
 NH_API const char *nh_system_surface(const nh_system *system, int index);
-NH_API nh_status nh_system_surface_values(const nh_system *system, double t, const double *q,
-                                          double *values, nh_report *report);
 
 /* The conserved quantities that were found, e.g. "energy" or "momentum of x1", and their values at
  * a state: values[integrals]. */
@@ -427,7 +416,6 @@ typedef struct nh_method nh_method;
 
 NH_API int nh_method_count(void);
 NH_API const nh_method *nh_method_at(int index);
-NH_API const nh_method *nh_method_find(const char *name); /* NULL when there is none */
 NH_API const char *nh_method_name(const nh_method *method);
 NH_API const char *nh_method_summary(const nh_method *method);
 NH_API const char *nh_method_formulas(const nh_method *method); /* several lines */
@@ -636,13 +624,6 @@ NH_API void nh_run_state(const nh_run *run, int member, double *t, double *q, do
  * remain accurate to round-off however many revolutions an angle has made. */
 NH_API void nh_run_wrapped_state(const nh_run *run, int member, double *t, double *q, double *v);
 
-/* All members at once: q[members][coordinates], v[members][velocities]. In nh_run_states either may
- * be NULL, and q includes full revolutions of the angles, as in nh_run_state. */
-NH_API int nh_run_members(const nh_run *run);
-NH_API nh_status nh_run_start_all(nh_run *run, double t, const double *q, const double *v,
-                                  nh_report *report);
-NH_API void nh_run_states(const nh_run *run, double *t, double *q, double *v);
-
 /* ---- solutions --------------------------------------------------------------------------- */
 
 /* The motion of a run of one member as a function of time, from the run's present state to wherever
@@ -737,18 +718,6 @@ NH_API nh_status nh_lock_take(nh_lock **out, const char *path, nh_report *report
 NH_API bool nh_lock_covers(const nh_lock *lock, const char *path);
 NH_API void nh_lock_release(nh_lock *lock); /* may be NULL */
 
-/* ---- random starts ------------------------------------------------------------------------ */
-
-/* A random state of a given energy that satisfies the constraints. Angles are uniformly
- * distributed; the other coordinates and the velocities lie in a random direction from the centre
- * (coordinates `centre`, or the origin if it is NULL, at rest), at the distance where the state has
- * the given energy. If constraints are known to be holonomic, their integrals have the same values
- * as at `centre`, or at the model's start if `centre` is NULL. The same `seed` and `item` always
- * give the same state. Returns NH_BAD_START if no such state is found in a thousand directions. */
-NH_API nh_status nh_random_start(const nh_system *system, double t, double energy, uint64_t seed,
-                                 uint64_t item, const double *centre, double *q, double *v,
-                                 nh_report *report);
-
 /* ---- rows of members ------------------------------------------------------------------------ */
 
 /* Several consecutive members at several consecutive recorded times. Rows of a member that failed
@@ -781,31 +750,14 @@ typedef struct nh_statistic {
 /* ---- output ------------------------------------------------------------------------------ */
 
 /* A recorded trajectory: a table with the columns t, coordinates, velocities, energy, observables.
- * The system must outlive the record. */
+ * It belongs to a simulation. */
 typedef struct nh_record nh_record;
-NH_API nh_status nh_record_create(nh_record **out, const nh_system *system, nh_report *report);
-NH_API void nh_record_free(nh_record *record);
-
-/* To be called before the first row. With `keep` false rows are measured and counted but only the
- * last one is kept, which is meant for long runs whose rows are not needed afterwards. */
-NH_API void nh_record_keep_rows(nh_record *record, bool keep);
-/* `wrapped_q` is q from nh_run_wrapped_state, used for the energy and the constraints; NULL means
- * q. */
-NH_API nh_status nh_record_add(nh_record *record, double t, const double *q, const double *v,
-                               const double *wrapped_q, nh_report *report);
 NH_API int64_t nh_record_rows(const nh_record *record);
 NH_API int nh_record_columns(const nh_record *record);
 NH_API const char *nh_record_column_name(const nh_record *record, int column);
 NH_API double nh_record_value(const nh_record *record, int64_t row, int column);
-NH_API double nh_record_residual(const nh_record *record, int64_t row); /* largest |k| of a row */
-NH_API double nh_record_energy_error(const nh_record *record);          /* largest |E - E0| */
-NH_API double nh_record_constraint_max(const nh_record *record);        /* largest |k| of all */
-
-/* Advances `run` by `steps` steps and records every `every`-th state of a member and the last one,
- * which after a failure is the last state before it. If the record is empty, the initial state is
- * recorded first. */
-NH_API nh_status nh_record_follow(nh_record *record, nh_run *run, int member, int64_t steps,
-                                  int64_t every, nh_report *report);
+NH_API double nh_record_energy_error(const nh_record *record);   /* largest |E - E0| */
+NH_API double nh_record_constraint_max(const nh_record *record); /* largest |k| of all */
 
 /* All rows in memory, `stride` numbers apart: the columns, then the largest |k|. The pointer is
  * valid until a row is added. nh_record_kept returns the number of rows: if rows are not kept,
@@ -817,18 +769,6 @@ NH_API const double *nh_record_table(const nh_record *record, int *stride);
  * multipliers[nh_record_kept][constraints]. */
 NH_API nh_status nh_record_multipliers(const nh_record *record, double *multipliers,
                                        nh_report *report);
-
-/* The state of a record apart from its rows, from which another process can continue it. */
-typedef struct nh_record_state {
-    int64_t rows;
-    double first_energy, energy_error, constraint_max;
-} nh_record_state;
-NH_API nh_record_state nh_record_save(const nh_record *record);
-/* For a record that contains only the start state. Earlier rows are counted but not kept; the last
- * row is computed from the given state. Returns NH_BAD_ARGUMENT if the start state differs. */
-NH_API nh_status nh_record_restore(nh_record *record, const nh_record_state *state, double t,
-                                   const double *q, const double *v, const double *wrapped_q,
-                                   nh_report *report);
 
 /* Writes the record to a file whose format the extension of `path` selects (.csv). The file is
  * written under a temporary name in the same directory and then renamed. */
@@ -884,10 +824,6 @@ NH_OPTIONS_DEFAULT(nh_archive_plan)
 /* The system and the strings must outlive the archive; the arrays of names need not. */
 NH_API nh_status nh_archive_create(nh_archive **out, const char *path, const nh_archive_plan *plan,
                                    nh_report *report);
-/* A digest of the last rows of one trajectory, up to the `position` from nh_archive_flush: a
- * checkpoint recognises its file by it. 0 for files that cannot be read back, and for ensembles. */
-NH_API nh_status nh_archive_mark(nh_archive *archive, int64_t position, uint64_t *mark,
-                                 nh_report *report);
 /* Checks before a long computation whether `path` can be written. */
 NH_API nh_status nh_archive_can_write(const char *path, int64_t members, nh_report *report);
 
@@ -1018,8 +954,9 @@ typedef struct nh_sweep { /* `count` values from `from` to `to`, both included *
 
 typedef enum nh_starts {
     NH_STARTS_MODEL,  /* the model's start with `start` applied, for each value of a sweep */
-    NH_STARTS_RANDOM, /* nh_random_start with item = number of the start, the same for all values
-                         of a sweep */
+    NH_STARTS_RANDOM, /* random states of one energy that satisfy the constraints; they depend on
+                         the seed and the number of the start, and are the same for all values of a
+                         sweep */
     NH_STARTS_LIST    /* q[members][coordinates], v[members][velocities] of nh_run_options */
 } nh_starts;
 

@@ -70,14 +70,6 @@ NH_API nh_status nh_leapfrog_invariant(const nh_system *system, double step, con
                                        const nh_state *before, double *value, double *size,
                                        nh_report *report);
 
-/* How accurately a run returns to its start: advances `steps` steps, reverses the velocities (and
- * projects them onto the constraints, if the method violates them), and advances `steps` steps
- * again. `defect` is the largest difference from the start, with each component relative to its
- * size and to how far it moves (nh_system_motion_scales). */
-NH_API nh_status nh_reversibility_defect(const nh_system *system, const nh_run_options *options,
-                                         int64_t steps, double t, const double *q, const double *v,
-                                         double *defect, nh_report *report);
-
 /* A reference solution: nh_reference_method() with the step refined until two successive solutions
  * agree to `tolerance` (relative to the largest of all positions or velocities, which masses make
  * comparable), or until round-off prevents better agreement. Returns NH_NOT_CONVERGED if they do

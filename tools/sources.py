@@ -24,7 +24,7 @@ def of(*folders):
 text = of("export", "figure")
 # executed for every step, every check of a run, or every row of a file: -O1 makes this up to 2% slower
 often = {"src/system/callbacks.c"} | {"src/run/%s.c" % f for f in (
-    "careful", "condition", "event_find", "health", "leg", "loop", "measure", "sample", "solution", "states", "stepper",
+    "careful", "condition", "event_find", "health", "leg", "loop", "measure", "sample", "solution", "stepper",
     "teams", "trace")} | {"src/output/%s.c" % f for f in ("csv", "number", "record", "writer")} | {"src/simulate/worker.c"}
 assert often <= rooms, often - rooms
 # reads, derives, evaluates or lays out: short loops, once per command, file or block of steps

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "simulate/starts.h"
 
 enum {
     POINTS_ALONE = 100000,

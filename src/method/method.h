@@ -76,4 +76,6 @@ const char *nh_method_file(const nh_method *method);
 /* The functions that its source calls at four points at once (CALL_POINTS). */
 nh_fn_set nh_method_point_calls(const nh_method *method);
 
+const nh_method *nh_method_find(const char *name); /* NULL when there is none */
+
 #endif

@@ -12,4 +12,8 @@ nh_status nh_archive_create_over(nh_archive **out, const char *path, const nh_ar
 nh_status nh_archive_read(nh_archive *archive, int64_t member, int64_t record, double *value,
                           double *q, double *v, double *multipliers, nh_report *report);
 
+/* A digest of the last rows of one trajectory, up to the `position` from nh_archive_flush: a
+ * checkpoint recognises its file by it. 0 for files that cannot be read back, and for ensembles. */
+nh_status nh_archive_mark(nh_archive *archive, int64_t position, uint64_t *mark, nh_report *report);
+
 #endif

@@ -150,13 +150,7 @@ static nh_status measure(nh_record *record, double *row, const nh_state *now,
 }
 
 nh_status nh_record_add(nh_record *record, double t, const double *q, const double *v,
-                        const double *wrapped_q, nh_report *report)
-{
-    return nh_record_add_with(record, t, q, v, wrapped_q, NULL, report);
-}
-
-nh_status nh_record_add_with(nh_record *record, double t, const double *q, const double *v,
-                             const double *wrapped_q, const double *u, nh_report *report)
+                        const double *wrapped_q, const double *u, nh_report *report)
 {
     const nh_state now = {.t = t, .q = q, .wrapped_q = wrapped_q ? wrapped_q : q, .v = v};
     return nh_record_add_step(record, &now, NULL, u, report);
@@ -201,18 +195,6 @@ nh_status nh_record_add_step(nh_record *record, const nh_state *now, const nh_st
     record->constraint_max = worst(record->constraint_max, row[record->columns]);
     record->rows++;
     return NH_OK;
-}
-
-nh_status nh_record_samples(nh_record *record, const nh_samples *samples, nh_report *report)
-{
-    int n = record->coordinates, width = 1 + n + record->velocities;
-    nh_status status = NH_OK;
-    for (int64_t i = 0; i < samples->count && status == NH_OK; i++) {
-        const double *row = samples->row + i * width;
-        status = nh_record_add_with(record, row[0], row + 1, row + 1 + n, samples->wrapped + i * n,
-                                    samples->inputs, report);
-    }
-    return status;
 }
 
 nh_status nh_record_row_inputs(const nh_record *record, const double *row, nh_report *report)
@@ -284,11 +266,6 @@ double nh_record_value(const nh_record *record, int64_t row, int column)
     return stored(record, row)[column];
 }
 
-double nh_record_residual(const nh_record *record, int64_t row)
-{
-    return stored(record, row)[record->columns];
-}
-
 double nh_record_energy_error(const nh_record *record)
 {
     return record->energy_error;
@@ -309,23 +286,38 @@ nh_record_state nh_record_save(const nh_record *record)
 
 nh_status nh_record_restore(nh_record *record, const nh_record_state *state, double t,
                             const double *q, const double *v, const double *wrapped_q,
-                            nh_report *report)
-{
-    return nh_record_restore_with(record, state, t, q, v, wrapped_q, NULL, report);
-}
-
-nh_status nh_record_restore_with(nh_record *record, const nh_record_state *state, double t,
-                                 const double *q, const double *v, const double *wrapped_q,
-                                 const double *u, nh_report *report)
+                            const double *u, nh_report *report)
 {
     if (record->rows != 1 || record->first_energy != state->first_energy)
         return nh_fail(report, NH_BAD_ARGUMENT,
                        "the earlier rows were recorded from a different start state");
     record->keep = false;
-    nh_status status = nh_record_add_with(record, t, q, v, wrapped_q, u, report);
+    nh_status status = nh_record_add(record, t, q, v, wrapped_q, u, report);
     record->rows = state->rows;
     record->first_energy = state->first_energy;
     record->energy_error = state->energy_error;
     record->constraint_max = state->constraint_max;
     return status;
+}
+
+const double *nh_record_table(const nh_record *record, int *stride)
+{
+    *stride = record->width;
+    return record->table;
+}
+
+nh_status nh_record_multipliers(const nh_record *record, double *multipliers, nh_report *report)
+{
+    for (int64_t i = 0; i < nh_record_kept(record); i++) {
+        const double *row = record->table + i * record->width;
+        const double *q = row + 1, *v = q + record->coordinates;
+        nh_status status = nh_record_row_inputs(record, row, report);
+        if (status == NH_OK)
+            status = nh_system_acceleration_with(record->system, row[0], q, v, record->u, NULL,
+                                                 multipliers + i * record->constraints, report);
+        if (status != NH_OK)
+            return nh_fail(report, status, "t = %.10g: the multipliers could not be computed: %s",
+                           row[0], nh_status_name(status));
+    }
+    return NH_OK;
 }

@@ -35,6 +35,19 @@ struct nh_record {
 /* The latitude stands between the two built-in observables and the model's own. */
 enum { NH_RECORD_BUILT_IN = 2 };
 
+/* Of a record: what continues it in another process, apart from its rows. */
+typedef struct nh_record_state {
+    int64_t rows;
+    double first_energy, energy_error, constraint_max;
+} nh_record_state;
+
+/* The system must outlive the record. */
+nh_status nh_record_create(nh_record **out, const nh_system *system, nh_report *report);
+void nh_record_free(nh_record *record);
+/* To be called before the first row. With `keep` false rows are measured and counted but only the
+ * last one is kept. */
+void nh_record_keep_rows(nh_record *record, bool keep);
+
 /* Makes room for this many rows, if they are kept; call before the first one. More may be added. */
 nh_status nh_record_reserve(nh_record *record, int64_t rows, nh_report *report);
 
@@ -45,24 +58,25 @@ nh_status nh_record_observe(nh_record *record, nh_run *run, const char *names, d
 void nh_record_forget_observed(nh_record *record);
 
 /* Adds a row. `before` is the state one step earlier; NULL: unknown, and quantities that depend on
- * two states are NaN. `u` as below. */
+ * two states are NaN. */
 nh_status nh_record_add_step(nh_record *record, const nh_state *now, const nh_state *before,
                              const double *u, nh_report *report);
 
-/* As nh_record_add, with the open inputs of the row; NULL: their defaults. */
-nh_status nh_record_add_with(nh_record *record, double t, const double *q, const double *v,
-                             const double *wrapped_q, const double *u, nh_report *report);
+/* The same for a state; `wrapped_q` may be NULL. `u`: the open inputs of the row; NULL: their
+ * defaults. */
+nh_status nh_record_add(nh_record *record, double t, const double *q, const double *v,
+                        const double *wrapped_q, const double *u, nh_report *report);
 
-nh_status nh_record_restore_with(nh_record *record, const nh_record_state *state, double t,
-                                 const double *q, const double *v, const double *wrapped_q,
-                                 const double *u, nh_report *report);
+nh_record_state nh_record_save(const nh_record *record);
+/* For a record that contains only the start state. Earlier rows are counted but not kept; the last
+ * row is computed from the given state. NH_BAD_ARGUMENT if the start state differs. */
+nh_status nh_record_restore(nh_record *record, const nh_record_state *state, double t,
+                            const double *q, const double *v, const double *wrapped_q,
+                            const double *u, nh_report *report);
 
 /* The open inputs of a row, into record->u: those given by tables follow from the time, others are
  * columns. */
 nh_status nh_record_row_inputs(const nh_record *record, const double *row, nh_report *report);
-
-/* Adds a row for each sample. */
-nh_status nh_record_samples(nh_record *record, const nh_samples *samples, nh_report *report);
 
 static inline int nh_record_energy_column(const nh_record *record)
 {

@@ -8,6 +8,7 @@
 #include "output/file.h"
 #include "run/inputs.h"
 #include "simulate/ensemble.h"
+#include "output/archive.h"
 
 #include <limits.h>
 #include <math.h>
@@ -306,8 +307,8 @@ static nh_status record_present(nh_simulation *s, const notes *before, double *s
     nh_run_wrapped_state(s->run, 0, NULL, wrapped, NULL);
     nh_run_take_inputs(s->run, 0, wrapped + s->record->coordinates);
     const double *u = s->system->shape.inputs > 0 ? wrapped + s->record->coordinates : NULL;
-    return before ? nh_record_restore_with(s->record, &before->record, t, q, v, wrapped, u, report)
-                  : nh_record_add_with(s->record, t, q, v, wrapped, u, report);
+    return before ? nh_record_restore(s->record, &before->record, t, q, v, wrapped, u, report)
+                  : nh_record_add(s->record, t, q, v, wrapped, u, report);
 }
 
 static nh_status take_pieces(nh_simulation *s, const nh_piece *piece, int pieces, notes *before,

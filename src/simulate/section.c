@@ -63,7 +63,7 @@ static void list_event(nh_simulation *s, const nh_event *event)
 static void record_event(nh_simulation *s, const nh_event *event)
 {
     s->event_status = nh_record_add(s->record, event->t, event->q, event->v_after, event->wrapped_q,
-                                    &s->event_report);
+                                    NULL, &s->event_report);
     if (s->event_status == NH_OK && s->archive)
         s->event_status = nh_trajectory_write_row(s, event->wrapped_q, &s->event_report);
 }

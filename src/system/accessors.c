@@ -366,20 +366,6 @@ const char *nh_system_surface(const nh_system *system, int index)
     return is_there ? system->mechanics->surface_text[index] : NULL;
 }
 
-nh_status nh_system_surface_values(const nh_system *system, double t, const double *q,
-                                   double *values, nh_report *report)
-{
-    nh_system *own = (nh_system *)system;
-    size_t count = (size_t)nh_system_surfaces(system);
-    if (count == 0)
-        return NH_OK;
-    pthread_mutex_lock(&own->lock); /* the graph may be growing in other threads */
-    bool ok =
-        nh_evaluate(own->mechanics->g, own->mechanics->surface, count, t, q, NULL, NULL, values);
-    pthread_mutex_unlock(&own->lock);
-    return ok ? NH_OK : nh_fail_memory(report);
-}
-
 int nh_system_integrals(const nh_system *system)
 {
     nh_system *own = (nh_system *)system; /* integrals are searched for on the first request */

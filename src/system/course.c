@@ -46,12 +46,6 @@ const char *nh_system_event_name(const nh_system *system, int index)
     return event ? event->name : NULL;
 }
 
-int nh_system_event_direction(const nh_system *system, int index)
-{
-    const nh_problem_event *event = event_at(system, index);
-    return event ? event->direction : 0;
-}
-
 bool nh_system_event_acts(const nh_system *system, int index)
 {
     const nh_problem *problem = problem_of(system);
@@ -59,24 +53,4 @@ bool nh_system_event_acts(const nh_system *system, int index)
         if (problem->change[i].event == index)
             return true;
     return false;
-}
-
-nh_status nh_system_event_values(const nh_system *system, double t, const double *q,
-                                 const double *v, double *values, nh_report *report)
-{
-    size_t events = (size_t)nh_system_events(system), n = (size_t)system->velocities;
-    if (events == 0)
-        return NH_OK;
-    double *own = NULL,
-           *both = calloc(2 * events + n, sizeof *both); /* no acceleration: no rates */
-    const double *inner = both ? nh_inner_copy(system, q, v, &own, report) : NULL;
-    nh_status status = !both    ? nh_fail_memory(report)
-                       : !inner ? NH_NO_MEMORY
-                                : nh_system_evaluate(system, NH_FN_EVENTS, t, q, inner,
-                                                     both + 2 * events, both, report);
-    if (status == NH_OK)
-        memcpy(values, both, events * sizeof *values);
-    free(own);
-    free(both);
-    return status;
 }

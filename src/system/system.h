@@ -89,4 +89,8 @@ nh_call_fn nh_callbacks_call; /* self is an nh_callback_space */
 /* Factorises a constant mass matrix; NH_BAD_ARGUMENT if it is not positive definite. */
 nh_status nh_callbacks_prepare(nh_system *system, nh_report *report);
 
+/* Driver and passenger energy of a coupled system (the first two observables): values[2]. */
+nh_status nh_system_partial_energies(const nh_system *system, double t, const double *q,
+                                     const double *v, double *values, nh_report *report);
+
 #endif

@@ -178,25 +178,6 @@ static void test_momenta(void)
     nh_system_free(system);
 }
 
-static double defect(const char *model, const char *method)
-{
-    nh_system *system = build(model, NULL, 0);
-    double q[3], v[3], out = NAN;
-    nh_report report;
-    nh_run_options options = {.method = method, .step = 0.1, .members = 1};
-    CHECK(nh_system_start(system, NULL, q, v, &report) == NH_OK);
-    CHECK(nh_reversibility_defect(system, &options, 100, 0, q, v, &out, &report) == NH_OK);
-    nh_system_free(system);
-    return out;
-}
-
-static void test_reversal(void)
-{
-    CHECK(defect("pendulum-cvt", "dla01") < 1e-11);
-    CHECK(defect("pendulum-cvt", "dla:alpha=0.4") > 1e-3);
-    CHECK(defect("pendulum-cvt", "rk4") > 1e-6);
-}
-
 int main(void)
 {
     test_drivers();
@@ -205,6 +186,5 @@ int main(void)
     test_refusals();
     test_two_states();
     test_momenta();
-    test_reversal();
     return check_end();
 }

@@ -62,7 +62,7 @@ static bool start_members(nh_run *run)
 {
     const double q[3] = {1, 1, 0}, v[3] = {0, 0, 2};
     bool ok = true;
-    for (int i = 0; i < nh_run_members(run); i++)
+    for (int i = 0; i < how.members; i++)
         ok = ok && nh_run_start(run, i, 0, q, v, NULL) == NH_OK;
     return ok;
 }

@@ -58,8 +58,12 @@ static void look(const nh_system *system, const double *q, const double *v, doub
 {
     double k[SIZE];
     nh_system_energy(system, 0, q, v, value, NULL);
-    if (nh_system_facts(system)->coupled)
-        nh_system_partial_energies(system, 0, q, v, value + 1, NULL);
+    if (nh_system_facts(system)->coupled) {
+        double seen[SIZE] = {0}; /* driver and passenger energy come first */
+        CHECK(nh_system_observables(system) <= SIZE);
+        nh_system_observe(system, 0, q, v, seen, NULL);
+        memcpy(value + 1, seen, 2 * sizeof *seen);
+    }
     nh_system_residual(system, 0, q, v, k, NULL);
     for (int j = 0; j < nh_system_constraints(system); j++)
         now->constraint = fmax(now->constraint, fabs(k[j]));

@@ -11,6 +11,7 @@
 #include <nonholo.h>
 
 #include "check.h"
+#include "output/record.h"
 
 /* ---- our own malloc in front of the C library's, which also uses it ---- */
 
@@ -147,7 +148,7 @@ static const char *const file_name[] = {"x.csv", "x.npy", "x.npz", "check"};
 static nh_status write_point(nh_archive *archive, nh_record *record, nh_report *report)
 {
     double zero[8] = {0};
-    nh_status status = nh_record_add(record, 0, zero, zero, NULL, report);
+    nh_status status = nh_record_add(record, 0, zero, zero, NULL, NULL, report);
     return status == NH_OK ? nh_archive_row(archive, 0, zero, zero, zero, zero, report) : status;
 }
 

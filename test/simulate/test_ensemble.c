@@ -8,6 +8,7 @@
 #include "base/exact.h"
 #include "base/random.h"
 #include "check.h"
+#include "simulate/starts.h"
 
 /* ---- Philox against the known answers that come with the paper's library ---- */
 
@@ -458,7 +459,7 @@ static void checkpoints(void)
                                      .pause = 1e-3};
     static watcher first, second;
     alarm(3600);
-    for (int round = 0; round < 5; round++) {
+    for (int round = 0; round < 2; round++) {
         first = (watcher){0};
         run_watched(options, &first, NULL);
         CHECK(first.kept > 0);

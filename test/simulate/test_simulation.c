@@ -89,6 +89,13 @@ static void test_rows(const nh_system *system)
     CHECK(nh_record_write(a, in_folder("kept.csv"), &report) == NH_OK);
     CHECK(are_alike(in_folder("kept.csv"), in_folder("rows.csv")));
     unlink(in_folder("kept.csv")), unlink(in_folder("rows.csv"));
+    double *multipliers = calloc((size_t)nh_record_rows(a), sizeof *multipliers), expected = 0;
+    CHECK(nh_system_constraints(system) == 1 && multipliers != NULL);
+    CHECK(nh_record_multipliers(a, multipliers, &report) == NH_OK);
+    nh_system_acceleration(system, all[stride], all + stride + 1, all + stride + 4, NULL, &expected,
+                           &report);
+    CHECK(multipliers[1] == expected && expected != 0);
+    free(multipliers);
     nh_simulation_free(kept);
     nh_simulation_free(written);
 }

@@ -7,6 +7,7 @@
 #include <nonholo.h>
 
 #include "check.h"
+#include "simulate/starts.h"
 
 enum { STARTS = 40 };
 
