@@ -75,6 +75,12 @@ bool interrupted(void)
     return taken_up;
 }
 
+int is_interrupted(void *user)
+{
+    (void)user;
+    return interrupted();
+}
+
 void work_is_to_be_saved(bool it_is)
 {
     saving = it_is;
@@ -93,7 +99,7 @@ static void listen_to(int number, void (*handler)(int))
 
 int checkpointing_begin(checkpointing *c, const options *given)
 {
-    *c = (checkpointing){.given = given, .last_time = clock_seconds()};
+    *c = (checkpointing){.given = given};
     if (given->checkpoint_every && !given->checkpoint)
         return complain("--checkpoint-every needs --checkpoint FILE");
     struct stat info;
@@ -115,18 +121,12 @@ int checkpointing_begin(checkpointing *c, const options *given)
     return 0;
 }
 
-bool checkpoint_is_due(checkpointing *c, int64_t steps)
+void use_checkpoints(const checkpointing *c, nh_simulation_options *wanted)
 {
-    if (!c->given->checkpoint)
-        return false;
-    double now = c->seconds > 0 ? clock_seconds() : 0;
-    bool due =
-        c->seconds > 0 ? now - c->last_time >= c->seconds : steps - c->last_steps >= c->steps;
-    if (due) {
-        c->last_time = now;
-        c->last_steps = steps;
-    }
-    return due;
+    wanted->checkpoint = c->given->checkpoint;
+    wanted->resume = c->given->resume;
+    wanted->checkpoint_seconds = c->seconds;
+    wanted->checkpoint_steps = c->steps;
 }
 
 /* Quotes a word for a shell. */
@@ -159,10 +159,4 @@ int tell_how_to_resume(const checkpointing *c, int64_t steps)
     print_word(stderr, given->checkpoint);
     fputc('\n', stderr);
     return FAILED;
-}
-
-void remove_checkpoints(const checkpointing *c)
-{
-    nh_checkpoint_remove(c->given->checkpoint);
-    nh_checkpoint_remove(c->given->resume);
 }

@@ -425,7 +425,7 @@ static int contend(contest *c, bench *b, const options *given)
         complain("out of memory");
         return FAILED;
     }
-    c->every = steps_between_points(given, c->steps, c->quantities + 1);
+    c->every = given->every > 0 ? given->every : nh_record_spacing(c->steps, c->quantities + 1);
     return examine_all(b);
 }
 

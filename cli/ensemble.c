@@ -32,12 +32,6 @@ static void show_progress(void *user, int64_t done, int64_t all)
     progress_update(&c->bar, done);
 }
 
-static int is_interrupted(void *user)
-{
-    (void)user;
-    return interrupted();
-}
-
 /* ---- the request --------------------------------------------------------------------------- */
 
 static int check_kind(const options *given)
@@ -147,10 +141,7 @@ static void fill_options(ensemble_job *c, const options *given)
     wanted->solve = given->solve;
     wanted->threads = given->threads > 0 ? (int)given->threads : 0;
     wanted->output = archive ? given->output : NULL;
-    wanted->checkpoint = given->checkpoint;
-    wanted->resume = given->resume;
-    wanted->checkpoint_seconds = c->checkpointing.seconds;
-    wanted->checkpoint_steps = c->checkpointing.steps;
+    use_checkpoints(&c->checkpointing, wanted);
     wanted->processes = c->ranks.mpi ? &c->ranks.mpi->processes : NULL;
     wanted->user = c;
     wanted->progress = show_progress;

@@ -83,7 +83,8 @@ typedef struct option_line {
 bool options_line(unsigned groups, int index, option_line *line);
 
 /* numbers.c: a finite number; a whole one, "1000" or "1e6", in a range. */
-#define EXACT_INTEGERS (INT64_C(1) << 53) /* beyond this, a double cannot represent every integer */
+#define EXACT_INTEGERS (INT64_C(1) << 53) /* beyond this, a double cannot represent every integer  \
+                                           */
 bool parse_real(const char *text, double *value);
 bool parse_count(const char *text, int64_t least, int64_t greatest, int64_t *value);
 

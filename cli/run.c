@@ -39,12 +39,6 @@ static void show_progress(void *user, int64_t done, int64_t steps)
     progress_update(&shown->bar, done);
 }
 
-static int is_interrupted(void *user)
-{
-    (void)user;
-    return interrupted();
-}
-
 /* ---- the computation ----------------------------------------------------------------------- */
 
 static int prepare(run_job *job, hook_view *shown, const options *given)
@@ -68,10 +62,7 @@ static int prepare(run_job *job, hook_view *shown, const options *given)
     wanted->keep = given->plot ? NH_KEEP_ROWS : NH_KEEP_LAST_ROW;
     wanted->output = given->output;
     wanted->model_text = nh_model_text(s->model);
-    wanted->checkpoint = given->checkpoint;
-    wanted->resume = given->resume;
-    wanted->checkpoint_seconds = job->checkpointing.seconds;
-    wanted->checkpoint_steps = job->checkpointing.steps;
+    use_checkpoints(&job->checkpointing, wanted);
     wanted->user = shown;
     wanted->progress = show_progress;
     if (nh_simulation_create(&job->simulation, s->system, wanted, &report) != NH_OK)

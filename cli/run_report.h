@@ -8,11 +8,11 @@
 typedef struct run_job {
     subject subject; /* its state is the start and, in the report, the last recorded one */
     nh_simulation *simulation;
-    const nh_run *run;            /* the simulation's */
-    const nh_record *record;      /* the simulation's */
-    nh_run_options how; /* as requested */
+    const nh_run *run;       /* the simulation's */
+    const nh_record *record; /* the simulation's */
+    nh_run_options how;      /* as requested */
     nh_simulation_options wanted;
-    const nh_plan *plan;          /* the simulation's */
+    const nh_plan *plan; /* the simulation's */
     checkpointing checkpointing;
     const char *output, *plot; /* files that were written, or NULL */
     nh_estimate estimate;      /* of the error at the end */

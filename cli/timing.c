@@ -5,9 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { POINTS = 10000 };                    /* recorded by default */
-static const double table_limit = 32 << 20; /* numbers in the table before points are omitted */
-
 static double or_zero(double value)
 {
     return isnan(value) ? 0 : value;
@@ -59,14 +56,6 @@ int plan_common_step(const char *who, const options *given, const subject *s, co
     *step = plan.step;
     *steps = plan.steps + (plan.rest > plan.step / 2);
     return 0;
-}
-
-int64_t steps_between_points(const options *given, int64_t steps, int columns)
-{
-    if (given->every > 0)
-        return given->every;
-    double points = fmin(POINTS, fmax(100, table_limit / columns));
-    return steps > points ? (int64_t)ceil((double)steps / points) : 1;
 }
 
 /* Records states `apart` units of time apart: with --step in steps of about that length, else with

@@ -17,7 +17,4 @@ int count_steps(const char *who, const options *given, int64_t *steps);
 int plan_common_step(const char *who, const options *given, const subject *s, const char *method,
                      double *step, int64_t *steps);
 
-/* --every, or an interval that gives about 10,000 points; fewer for rows with very many columns. */
-int64_t steps_between_points(const options *given, int64_t steps, int columns);
-
 #endif

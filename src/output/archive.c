@@ -48,6 +48,9 @@ static nh_status find_format(const char *path, int64_t members, format *out, nh_
         return nh_fail(report, NH_BAD_ARGUMENT,
                        "%s: data is written to files ending in .h5, .nc, .csv, .npy or .npz", path);
     *out = (format)ending;
+    if (is_hdf5(*out) && !nh_hdf5_built())
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       "this nonholo was built without HDF5; .csv, .npy and .npz are available");
     if (members > 1 && !is_hdf5(*out))
         return nh_fail(report, NH_BAD_ARGUMENT,
                        "%s: trajectories of several members need .h5 or .nc", path);
@@ -59,7 +62,7 @@ nh_status nh_archive_can_write(const char *path, int64_t members, nh_report *rep
     format f = CSV;
     nh_status status = find_format(path, members, &f, report);
     if (status == NH_OK && is_hdf5(f))
-        status = nh_hdf5_can_write(path, report);
+        status = nh_file_must_be_regular(path, "HDF5", report);
     if (status == NH_OK && f == NPZ)
         status = nh_file_must_be_regular(path, ".npz", report);
     return status == NH_OK ? nh_file_can_begin(path, report) : status;
@@ -327,7 +330,7 @@ static nh_status write_buffered(nh_archive *a, nh_report *report)
                     .v = a->v,
                     .multipliers = a->multiplier};
     a->buffered = 0;
-    return nh_hdf5_rows(a->hdf5, &rows, report);
+    return nh_hdf5_built()->rows(a->hdf5, &rows, report);
 }
 
 /* ---- the archive ---- */
@@ -340,7 +343,7 @@ static nh_status open_file(nh_archive *a, const char *path, const nh_hdf5_source
     if (!make_buffers(a))
         return nh_fail_memory(report);
     a->rows = a->plan.resume ? a->plan.position : 0;
-    return nh_hdf5_open(&a->hdf5, path, &a->plan, a->planned, sources, report);
+    return nh_hdf5_built()->open(&a->hdf5, path, &a->plan, a->planned, sources, report);
 }
 
 nh_status nh_archive_mark(nh_archive *a, int64_t position, uint64_t *mark, nh_report *report)
@@ -355,7 +358,7 @@ nh_status nh_archive_mark(nh_archive *a, int64_t position, uint64_t *mark, nh_re
     if (!is_hdf5(a->format))
         status = nh_file_read(a->file, position - (int64_t)size, end, size, report);
     else
-        status = nh_hdf5_read(a->hdf5, position - 1, end, sizeof end, &size, report);
+        status = nh_hdf5_built()->read(a->hdf5, position - 1, end, sizeof end, &size, report);
     if (status == NH_OK)
         *mark = nh_hash(NH_HASH_START, end, size);
     return status;
@@ -473,7 +476,7 @@ nh_status nh_archive_row(nh_archive *a, double t, const double *q, const double 
 
 nh_status nh_archive_rows(nh_archive *a, const nh_rows *rows, nh_report *report)
 {
-    return nh_hdf5_rows(a->hdf5, rows, report);
+    return nh_hdf5_built()->rows(a->hdf5, rows, report);
 }
 
 static void write_table_rows(nh_archive *a, const double *table, int64_t rows)
@@ -509,18 +512,18 @@ nh_status nh_archive_trace(nh_archive *a, const double *table, int64_t rows, nh_
 nh_status nh_archive_member(nh_archive *a, const nh_member *member, const double *swept,
                             nh_report *report)
 {
-    return a->hdf5 ? nh_hdf5_member(a->hdf5, member, swept, report) : NH_OK;
+    return a->hdf5 ? nh_hdf5_built()->member(a->hdf5, member, swept, report) : NH_OK;
 }
 
 nh_status nh_archive_read(nh_archive *a, int64_t member, int64_t record, double *value, double *q,
                           double *v, double *multipliers, nh_report *report)
 {
-    return nh_hdf5_read_row(a->hdf5, member, record, value, q, v, multipliers, report);
+    return nh_hdf5_built()->read_row(a->hdf5, member, record, value, q, v, multipliers, report);
 }
 
 nh_status nh_archive_statistics(nh_archive *a, const nh_statistic *statistic, nh_report *report)
 {
-    return a->hdf5 ? nh_hdf5_statistics(a->hdf5, statistic, report) : NH_OK;
+    return a->hdf5 ? nh_hdf5_built()->statistics(a->hdf5, statistic, report) : NH_OK;
 }
 
 /* For a table the position is its length; for HDF5 it is the number of rows. */
@@ -530,7 +533,7 @@ nh_status nh_archive_flush(nh_archive *a, int64_t *position, nh_report *report)
         return nh_file_flush(a->file, position, report);
     nh_status status = write_buffered(a, report);
     *position = a->rows;
-    return status == NH_OK ? nh_hdf5_flush(a->hdf5, report) : status;
+    return status == NH_OK ? nh_hdf5_built()->flush(a->hdf5, report) : status;
 }
 
 nh_status nh_archive_close(nh_archive *a, nh_report *report)
@@ -542,7 +545,8 @@ nh_status nh_archive_close(nh_archive *a, nh_report *report)
         int64_t steps = llround((a->last_time - a->plan.t0) / a->plan.step);
         int64_t used = single && a->rows < a->planned ? a->rows : a->planned;
         nh_report second;
-        nh_status closed = nh_hdf5_close(a->hdf5, used, steps, status == NH_OK ? report : &second);
+        nh_status closed =
+            nh_hdf5_built()->close(a->hdf5, used, steps, status == NH_OK ? report : &second);
         status = status == NH_OK ? closed : status;
     } else
         status = close_table(a, report);
@@ -558,7 +562,7 @@ void nh_archive_leave(nh_archive *a)
     if (is_hdf5(a->format)) {
         if (can_be_resumed(a))
             write_buffered(a, &ignored);
-        nh_hdf5_leave(a->hdf5, can_be_resumed(a));
+        nh_hdf5_built()->leave(a->hdf5, can_be_resumed(a));
     } else
         give_up(a);
     release(a);

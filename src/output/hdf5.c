@@ -54,11 +54,6 @@ void nh_hdf5_exit(const nh_hdf5_silence *s)
 
 /* ---- the path ---- */
 
-nh_status nh_hdf5_can_write(const char *path, nh_report *report)
-{
-    return nh_file_must_be_regular(path, "HDF5", report);
-}
-
 /* The space is allocated at once, so whether there is enough can be checked in advance. */
 static nh_status check_space(const nh_hdf5 *file, nh_report *report)
 {
@@ -219,7 +214,7 @@ nh_status nh_hdf5_open(nh_hdf5 **out, const char *path, const nh_archive_plan *p
                        int64_t records, const nh_hdf5_sources *sources, nh_report *report)
 {
     *out = NULL;
-    nh_status status = nh_hdf5_can_write(path, report);
+    nh_status status = nh_file_must_be_regular(path, "HDF5", report);
     if (status == NH_OK)
         status = begin(out, path, plan, records, sources, report);
     if (status == NH_OK && !plan->resume)
@@ -280,78 +275,29 @@ nh_status nh_hdf5_close(nh_hdf5 *file, int64_t used, int64_t steps, nh_report *r
     return status;
 }
 
+const nh_hdf5_access *nh_hdf5_built(void)
+{
+    static const nh_hdf5_access access = {.open = nh_hdf5_open,
+                                          .rows = nh_hdf5_rows,
+                                          .member = nh_hdf5_member,
+                                          .statistics = nh_hdf5_statistics,
+                                          .read = nh_hdf5_read,
+                                          .read_row = nh_hdf5_read_row,
+                                          .flush = nh_hdf5_flush,
+                                          .close = nh_hdf5_close,
+                                          .leave = nh_hdf5_leave};
+    return &access;
+}
+
 #else /* without HDF5 */
 
 #include "output/hdf5.h"
 
-static nh_status refuse(nh_report *report)
-{
-    return nh_fail(report, NH_BAD_ARGUMENT,
-                   "this nonholo was built without HDF5; .csv, .npy and .npz are available");
-}
+#include <stddef.h>
 
-nh_status nh_hdf5_can_write(const char *path, nh_report *report)
+const nh_hdf5_access *nh_hdf5_built(void)
 {
-    (void)path;
-    return refuse(report);
-}
-
-nh_status nh_hdf5_open(nh_hdf5 **out, const char *path, const nh_archive_plan *plan,
-                       int64_t records, const nh_hdf5_sources *sources, nh_report *report)
-{
-    (void)path, (void)plan, (void)records, (void)sources;
-    *out = NULL;
-    return refuse(report);
-}
-
-nh_status nh_hdf5_rows(nh_hdf5 *file, const nh_rows *rows, nh_report *report)
-{
-    (void)file, (void)rows;
-    return refuse(report);
-}
-
-nh_status nh_hdf5_member(nh_hdf5 *file, const nh_member *member, const double *swept,
-                         nh_report *report)
-{
-    (void)file, (void)member, (void)swept;
-    return refuse(report);
-}
-
-nh_status nh_hdf5_statistics(nh_hdf5 *file, const nh_statistic *statistic, nh_report *report)
-{
-    (void)file, (void)statistic;
-    return refuse(report);
-}
-
-nh_status nh_hdf5_read(nh_hdf5 *file, int64_t record, void *data, size_t room, size_t *size,
-                       nh_report *report)
-{
-    (void)file, (void)record, (void)data, (void)room, (void)size;
-    return refuse(report);
-}
-
-nh_status nh_hdf5_read_row(nh_hdf5 *file, int64_t member, int64_t record, double *value, double *q,
-                           double *v, double *multipliers, nh_report *report)
-{
-    (void)file, (void)member, (void)record, (void)value, (void)q, (void)v, (void)multipliers;
-    return refuse(report);
-}
-
-nh_status nh_hdf5_flush(nh_hdf5 *file, nh_report *report)
-{
-    (void)file;
-    return refuse(report);
-}
-
-nh_status nh_hdf5_close(nh_hdf5 *file, int64_t used, int64_t steps, nh_report *report)
-{
-    (void)file, (void)used, (void)steps;
-    return refuse(report);
-}
-
-void nh_hdf5_leave(nh_hdf5 *file, bool keep)
-{
-    (void)file, (void)keep;
+    return NULL;
 }
 
 #endif

@@ -1,5 +1,4 @@
-/* HDF5 files of trajectories, used by archive.c. If the library was built without HDF5, the
- * functions fail with a message. */
+/* HDF5 files of trajectories, used by archive.c. */
 #ifndef NH_OUTPUT_HDF5_H
 #define NH_OUTPUT_HDF5_H
 
@@ -7,7 +6,6 @@
 
 typedef struct nh_hdf5 nh_hdf5;
 
-nh_status nh_hdf5_can_write(const char *path, nh_report *report);
 /* The files to which a virtual file refers: where the rows of consecutive members are. */
 typedef struct nh_hdf5_source {
     const char *path; /* as seen from the folder of the virtual file */
@@ -38,5 +36,19 @@ nh_status nh_hdf5_flush(nh_hdf5 *file, nh_report *report);
  * cut, and `steps` is the last step recorded. */
 nh_status nh_hdf5_close(nh_hdf5 *file, int64_t used, int64_t steps, nh_report *report);
 void nh_hdf5_leave(nh_hdf5 *file, bool keep);
+
+/* These functions; NULL if the library was built without HDF5. */
+typedef struct nh_hdf5_access {
+    __typeof__(nh_hdf5_open) *open;
+    __typeof__(nh_hdf5_rows) *rows;
+    __typeof__(nh_hdf5_member) *member;
+    __typeof__(nh_hdf5_statistics) *statistics;
+    __typeof__(nh_hdf5_read) *read;
+    __typeof__(nh_hdf5_read_row) *read_row;
+    __typeof__(nh_hdf5_flush) *flush;
+    __typeof__(nh_hdf5_close) *close;
+    __typeof__(nh_hdf5_leave) *leave;
+} nh_hdf5_access;
+const nh_hdf5_access *nh_hdf5_built(void);
 
 #endif
