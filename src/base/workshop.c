@@ -231,7 +231,7 @@ static void start_keeper(nh_workshop *w)
 
 /* ---- the workshop ---- */
 
-nh_status nh_workshop_open(nh_workshop *w, const char *place, nh_report *report)
+nh_status nh_workshop_open(nh_workshop *w, const char *place, const char *whose, nh_report *report)
 {
     const char *temporary = getenv("TMPDIR");
     *w = (nh_workshop){.keeper = -1, .line = -1};
@@ -250,7 +250,8 @@ nh_status nh_workshop_open(nh_workshop *w, const char *place, nh_report *report)
         } else
             problem = strerror(errno);
     }
-    return nh_fail(report, NH_FILE_FAILED, "cannot create a working folder: %s", problem);
+    return nh_fail(report, NH_FILE_FAILED, "cannot create a working folder for %s: %s", whose,
+                   problem);
 }
 
 void nh_workshop_signal(const nh_workshop *w, pid_t program, int number)

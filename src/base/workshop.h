@@ -33,8 +33,10 @@ typedef struct nh_workshop {
     int line;     /* to the keeper */
 } nh_workshop;
 
-/* A new folder in `place`, or if that is NULL in TMPDIR or /tmp, which must be safe. */
-nh_status nh_workshop_open(nh_workshop *workshop, const char *place, nh_report *report);
+/* A new folder in `place`, or if that is NULL in TMPDIR or /tmp, which must be safe. The message of
+ * a failure says for whom it would have been: "the compiler". */
+nh_status nh_workshop_open(nh_workshop *workshop, const char *place, const char *whose,
+                           nh_report *report);
 void nh_workshop_close(nh_workshop *workshop); /* one that is not open is allowed */
 
 /* The path of a file in it; false if that is too long. */

@@ -262,7 +262,8 @@ static nh_status make_work(nh_compilation *c, const nh_text *source, nh_report *
     paths *p = &c->p;
     char made[NH_DIGEST_TEXT + 8]; /* libraries of one name would be taken for the same one */
     snprintf(made, sizeof made, "%s.so", c->name);
-    nh_status status = nh_workshop_open(&c->place, p->folder[0] ? p->folder : NULL, report);
+    nh_status status =
+        nh_workshop_open(&c->place, p->folder[0] ? p->folder : NULL, "the compiler", report);
     if (status != NH_OK)
         return status;
     if (!nh_workshop_path(&c->place, "kernel.c", p->source) ||

@@ -17,7 +17,7 @@ typedef struct library {
 
 static nh_status lay_out(library *w, const nh_source_file *file, nh_report *report)
 {
-    nh_status status = nh_workshop_open(&w->place, NULL, report);
+    nh_status status = nh_workshop_open(&w->place, NULL, "the compiler", report);
     bool good = status == NH_OK && nh_workshop_path(&w->place, "made.so", w->made) &&
                 nh_workshop_path(&w->place, "messages.txt", w->messages);
     for (; good && file->name && w->files < FILES_MAX; file++, w->files++)

@@ -82,7 +82,7 @@ static nh_status perform(const studio *s, const char *const *argument, const cha
 
 static nh_status open_studio(studio *s, const char *path, nh_report *report)
 {
-    nh_status status = nh_workshop_open(&s->place, NULL, report);
+    nh_status status = nh_workshop_open(&s->place, NULL, "the browser", report);
     s->format = nh_file_ending(path, endings);
     char film[16];
     snprintf(film, sizeof film, "film%s", endings[s->format]);

@@ -40,6 +40,7 @@ static inline real abs_(real x)
 typedef struct nh_kernel_io {
     double step, time;                                     /* h, and t when index was 0 */
     long long index;                                       /* steps done */
+    double bound;                                          /* of time; 0: none */
     double *q, *v, *q_low, *v_low, *revolutions, *memory; /* the state */
     const double *u;                                       /* inputs */
     double *work;                                          /* for a step that needs more care */
