@@ -53,18 +53,6 @@ bool nh_condition_has_matrices(const nh_condition *c)
     return c->M != NULL;
 }
 
-/* The larger and the smaller of two numbers, `a` if `b` is not a number. Calls of the C library
- * would take as long as all the rest of a check. */
-static double larger(double a, double b)
-{
-    return b > a ? b : a;
-}
-
-static double smaller(double a, double b)
-{
-    return b < a ? b : a;
-}
-
 /* Whether all are finite: multiplied by 0 and added up in four independent sums. */
 static bool are_finite(const double *x, int count)
 {

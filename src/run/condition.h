@@ -8,6 +8,18 @@
 /* Measures below which a state counts as nearly singular. */
 #define NH_NEAR 0.3
 
+/* The larger and the smaller of two numbers, `a` if `b` is not a number. Calls of the C library
+ * would take as long as all the rest of a check. */
+static inline double larger(double a, double b)
+{
+    return b > a ? b : a;
+}
+
+static inline double smaller(double a, double b)
+{
+    return b < a ? b : a;
+}
+
 typedef struct nh_condition {
     const nh_system *system;
     int n, m;

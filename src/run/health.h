@@ -31,7 +31,7 @@ typedef struct nh_doubt { /* how many members have a concern, and what is said a
 
 /* The largest number of steps between two checks of the condition, and in a stretch; and more steps
  * than any run has. */
-enum { NH_CHECKS_APART = 8, NH_STRETCH_MAX = 96 };
+enum { NH_CHECKS_APART = 64, NH_STRETCH_MAX = 96 };
 #define NH_MANY_STEPS (INT64_C(1) << 60)
 
 typedef struct nh_track { /* what is known about a member */

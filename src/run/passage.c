@@ -16,23 +16,25 @@
 /* Chosen by hand on motions past poles (test_passage.c, five seeds). With these values, 2 of 9600
  * runs with four seeds were wrong by more than 1% (by 1.06 and 1.3%) without a remark; and none of
  * 756 good runs of the shipped models had a remark (test_alarms.c). */
-#define DOUBTFUL 0.05 /* measures below which steps are repeated */
-#define ABRUPT 0.15   /* change of the velocities within a step, in scaled velocities */
-#define TURNED 0.9    /* cosine between directions at closely neighbouring states */
-#define CALM 0.2      /* changes of the measure and of velocities between two checks */
-#define NO_RANK 1e-22 /* round-off: a step ended where the rank is lost */
-#define UNSEEN 1e-3   /* measures below which directions must not turn unseen */
-#define WRONG 0.003   /* error of all stretches together that matters */
-#define UNUSUAL 4     /* ... if it is this many times that of other steps, */
-#define SURELY 0.008  /* or this large */
-#define RESOLVED 3    /* steps within the smallest distance from a pole */
+#define DOUBTFUL 0.05  /* measures below which steps are repeated */
+#define ABRUPT 0.15    /* change of the velocities within a step, in scaled velocities */
+#define TURNED 0.9     /* cosine between directions at closely neighbouring states */
+#define CALM 0.4       /* change of the measure between two checks, */
+#define CALM_NEAR 0.02 /* ... where steps are doubtful, */
+#define CALM_SPEED 0.2 /* and of the velocities */
+#define NO_RANK 1e-22  /* round-off: a step ended where the rank is lost */
+#define UNSEEN 1e-3    /* measures below which directions must not turn unseen */
+#define WRONG 0.003    /* error of all stretches together that matters */
+#define UNUSUAL 4      /* ... if it is this many times that of other steps, */
+#define SURELY 0.008   /* or this large */
+#define RESOLVED 3     /* steps within the smallest distance from a pole */
 enum { BETWEEN = 32, BETWEEN_NEAR = 2, FREE_STEPS = 600, SHARE = 64 };
 
 /* ---- readings of the condition ---- */
 
 static double measure_of(const nh_reading *look)
 {
-    return fmin(look->mass, look->rank);
+    return smaller(look->mass, look->rank);
 }
 
 static double dot(int count, const double *x, const double *y)
@@ -120,14 +122,15 @@ static void look_between(nh_visit *v, int count, between *found)
     copy_reading(h, &h->kept, &last);
     for (int i = 1; i <= count; i++) {
         const double s = (double)i / count, t = nh_health_time(v->run, track->step) + s * span;
+        const nh_reading *here = i < count ? &h->other : &h->look;
         interpolate(v, span, s, h->between);
-        if (!nh_condition_look(&h->condition, t, h->between, track->scale, &h->other))
+        if (i < count && !nh_condition_look(&h->condition, t, h->between, track->scale, &h->other))
             break;
-        found->smallest = fmin(found->smallest, measure_of(&h->other));
-        found->lost_mass = found->lost_mass || h->other.negative != h->kept.negative;
+        found->smallest = smaller(found->smallest, measure_of(here));
+        found->lost_mass = found->lost_mass || here->negative != h->kept.negative;
         found->lost_rank =
-            found->lost_rank || (count == BETWEEN && kept_sign(h, &h->kept, &h->other) < -TURNED);
-        copy_reading(h, &h->kept, &h->other);
+            found->lost_rank || (count == BETWEEN && kept_sign(h, &h->kept, here) < -TURNED);
+        copy_reading(h, &h->kept, here);
     }
 }
 
@@ -139,7 +142,7 @@ static double change_of_velocity(const nh_visit *v)
     for (int i = 0; i < n; i++) {
         const double difference = now[i] - last[i];
         change += scale[i] * difference * difference;
-        size += scale[i] * fmax(now[i] * now[i], last[i] * last[i]);
+        size += scale[i] * larger(now[i] * now[i], last[i] * last[i]);
     }
     return size > 0 ? sqrt(change / size) : 0;
 }
@@ -151,9 +154,13 @@ static between look_back(nh_visit *v, double change)
     const nh_reading last = last_reading(v->track);
     const bool abrupt = change > ABRUPT, flipped = kept_sign(h, &last, &h->look) < -TURNED / 3;
     const bool closely = flipped || (abrupt && !v->run->system->facts.mechanical);
-    between found = {.smallest = fmin(measure_of(&last), measure_of(&h->look)),
+    between found = {.smallest = smaller(measure_of(&last), measure_of(&h->look)),
                      .lost_mass = h->look.negative != last.negative};
-    if (found.lost_mass || flipped || abrupt || found.smallest < NH_NEAR)
+    const double since = (double)(v->steps - v->track->step), rate = v->track->rate;
+    const double moved = larger(fabs(measure_of(&last) - measure_of(&h->look)), rate * since);
+    const double calm = found.smallest < DOUBTFUL ? CALM_NEAR : CALM;
+    const bool even = rate > 0 && moved < calm * found.smallest; /* also between the two */
+    if (found.lost_mass || flipped || abrupt || (found.smallest < NH_NEAR && !even))
         look_between(v, closely ? BETWEEN : BETWEEN_NEAR, &found);
     found.lost_rank = found.lost_rank || h->look.rank < NO_RANK;
     found.turned = found.smallest < UNSEEN && kept_sign(h, &last, &h->look) < TURNED / 2;
@@ -296,7 +303,7 @@ static void close_stretch(nh_visit *v)
     if (error >= 0 && error < WRONG && track->worst < DOUBTFUL / 5 && !is_resolved(track, steps)) {
         /* two solutions may have the same error */
         const double other = error_of(v, 3);
-        error = other < 0 ? other : fmax(error, other);
+        error = other < 0 ? other : larger(error, other);
     }
     const bool unusual = error < 0 || track->turned || error > SURELY ||
                          error > UNUSUAL * track->usual * (double)steps;
@@ -304,7 +311,7 @@ static void close_stretch(nh_visit *v)
     if (track->turned || (unusual && track->error > WRONG && !(error < WRONG / 3 && error >= 0)))
         remark_stretch(v, error);
     if (error >= 0 && error < WRONG / 10) {
-        track->harmless = fmin(track->harmless, track->worst);
+        track->harmless = smaller(track->harmless, track->worst);
         track->pause = track->pause ? 2 * track->pause : NH_STRETCH_MAX;
         track->quiet_until = v->steps + track->pause;
     }
@@ -323,13 +330,13 @@ static void plan(const nh_visit *v, double change)
 {
     nh_track *track = v->track;
     const double since = (double)(v->steps - track->step), measure = measure_of(&v->health->look);
-    const double rate = fabs(measure - fmin(track->mass, track->rank)) / since;
-    double steps = fmin(2 * since, NH_CHECKS_APART);
-    track->rate = fmax(rate, 0.7 * track->rate);
-    steps = fmin(steps, CALM * measure / fmax(track->rate, 1e-300));
-    steps = fmin(steps, CALM / fmax(change, 1e-300));
-    const bool close = track->open || measure < DOUBTFUL;
-    track->due = v->steps + (close || steps < 2 ? 1 : (int64_t)steps);
+    const double rate = fabs(measure - smaller(track->mass, track->rank)) / since;
+    const double calm = track->open || measure < DOUBTFUL ? CALM_NEAR : CALM;
+    double steps = smaller(2 * since, NH_CHECKS_APART);
+    track->rate = larger(rate, 0.7 * track->rate);
+    steps = smaller(steps, calm * measure / larger(track->rate, 1e-300));
+    steps = smaller(steps, CALM_SPEED / larger(change, 1e-300));
+    track->due = v->steps + (steps < 2 ? 1 : (int64_t)steps);
 }
 
 static nh_status look(nh_visit *v, nh_report *report)
@@ -339,7 +346,7 @@ static nh_status look(nh_visit *v, nh_report *report)
     if ((track->seen && v->steps <= track->step) || /* the run went back */
         !nh_condition_look(&h->condition, v->time, h->now, track->scale, &h->look))
         return NH_OK;
-    track->speed = fmax(track->speed, nh_condition_length(&h->condition, h->now + h->n));
+    track->speed = larger(track->speed, nh_condition_length(&h->condition, h->now + h->n));
     if (!track->seen) {
         remember(v);
         track->due = v->steps + 1;
