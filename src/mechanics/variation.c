@@ -54,6 +54,21 @@ static bool list_equations(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
     return ok;
 }
 
+/* Turns named parameters into the inputs that they are for tapes before anything is differentiated,
+ * because afterwards there are many more expressions. */
+static bool give_parameters(nh_mechanics *s, nh_expr_list *list)
+{
+    const nh_problem *p = s->problem;
+    const size_t parameters = (size_t)(nh_problem_given(p) - p->open_values);
+    nh_expr *given = malloc((parameters + 1) * sizeof *given);
+    for (size_t i = 0; given && i < parameters; i++)
+        given[i] = nh_variable(s->g, NH_U, (uint32_t)p->open_values + (uint32_t)i);
+    for (size_t i = 0; given && parameters > 0 && i < list->count; i++)
+        list->item[i] = nh_substitute(s->g, list->item[i], NH_P, given, parameters);
+    free(given);
+    return given != NULL;
+}
+
 /* Replaces the list by its derivative along the change that begins at `first`. */
 static bool differentiate(nh_mechanics *s, nh_expr_list *list, uint32_t first)
 {
@@ -71,7 +86,7 @@ static bool derive(nh_mechanics *s, int times, nh_expr *work, nh_expr_list *out)
     const uint32_t first = (uint32_t)(s->n + s->m);
     const uint32_t width = first + 2 * (uint32_t)s->n + (uint32_t)nh_problem_given(s->problem);
     nh_expr_list all = {0};
-    bool ok = list_equations(s, work, &all);
+    bool ok = list_equations(s, work, &all) && (times == 0 || give_parameters(s, &all));
     for (int i = 0; ok && i < times; i++)
         ok = differentiate(s, &all, first + (uint32_t)i * width);
     for (size_t i = 0; ok && i < all.count; i++)
