@@ -96,7 +96,8 @@ static void choose_name(char *out, size_t room, const nh_export_options *o, cons
     out[used] = 0;
 }
 
-/* Names that begin with an underscore belong to compilers: __real, for example, is a word of theirs. */
+/* Names that begin with an underscore belong to compilers: __real, for example, is a word of
+ * theirs. */
 static bool is_identifier(const char *name)
 {
     bool good = isalpha((unsigned char)*name) && strlen(name) < 60;
@@ -226,9 +227,10 @@ static nh_status open_workplace(workplace *w, const nh_system *system,
         return nh_fail(report, NH_BAD_ARGUMENT, "the step must be a positive number, not %g",
                        w->run_given.step);
     if (w->given.name && !is_identifier(w->given.name))
-        return nh_fail(report, NH_BAD_ARGUMENT,
-                       "'%.40s' is not a name; expected a letter and at most 58 letters, digits and _",
-                       w->given.name);
+        return nh_fail(
+            report, NH_BAD_ARGUMENT,
+            "'%.40s' is not a name; expected a letter and at most 58 letters, digits and _",
+            w->given.name);
     if (!system->mechanics)
         return nh_fail(report, NH_NOT_APPLICABLE,
                        "only models can be exported, not systems of C functions");
@@ -343,6 +345,17 @@ static nh_status write_text(const workplace *w, nh_text *text, nh_text *header, 
     return status;
 }
 
+/* What programs do unlike a run. */
+static void remark_switches(const workplace *w, nh_report *report)
+{
+    static const char remark[] =
+        "a run divides steps where a condition on time changes; the exported program does not, so "
+        "its states differ from those of a run after such a time";
+    const size_t used = report ? strlen(report->text) : 0;
+    if (report && w->run && w->run->switches)
+        snprintf(report->text + used, sizeof report->text - used, "%s%s", used ? "\n" : "", remark);
+}
+
 nh_status nh_export(const nh_system *system, const nh_export_options *options, const char *path,
                     nh_report *report)
 {
@@ -365,6 +378,8 @@ nh_status nh_export(const nh_system *system, const nh_export_options *options, c
         replace_include(&joined, &text, w.name, header.data);
         status = joined.failed ? nh_fail_memory(report) : write_file(path, &joined, report);
     }
+    if (status == NH_OK)
+        remark_switches(&w, report);
     nh_text_free(&text);
     nh_text_free(&header);
     nh_text_free(&joined);

@@ -191,6 +191,20 @@ def test_single_precision(program, folder):
         check(apart < near, f"{method}: {apart}")
 
 
+def test_conditions_on_time(program, folder):
+    """Runs divide steps there and programs do not, which a remark says; until then the bits are the same."""
+    model = os.path.join(folder, "pushed.nh")
+    with open(model, "w") as file:
+        file.write("model pushed\ncoordinate x\nlagrangian x'^2/2 - x^2/2\nforce x = if(t > 0.55, 1, 0)\nstart x = 1\n")
+    how = ["--method", "rk4", "--step", "0.1"]
+    done = program("export", model, "--format", "c", *how, "-o", os.path.join(folder, "pushed.c"))
+    check("divides steps where a condition on time changes" in done.stderr, done.stderr)
+    path = compile_program(os.path.join(folder, "pushed.c"), "-O1")
+    same(execute(path, 5)[1], end_of_run(program, model, *how, steps=5))
+    done = program("export", "rolling-disk", "--format", "c", *how, "-o", os.path.join(folder, "pushed.c"))
+    same(done.stderr, "")
+
+
 def test_standard_output(program, folder):
     """Without -o the program is one text."""
     text = program("export", "rolling-disk", "--format", "c", "--method", "leapfrog", "--step", "0.1").stdout
