@@ -31,10 +31,17 @@ nh_status nh_about_begin(nh_about *s, const nh_system *system, const nh_start_op
     s->point = malloc(((size_t)s->local.width + 1) * sizeof *s->point);
     if (!s->point)
         return nh_fail_memory(report);
-    status = find_start(s, report);
+    return nh_about_vary(s, -1, NULL, report);
+}
+
+nh_status nh_about_vary(nh_about *s, int parameter, const double range[2], nh_report *report)
+{
+    nh_steady_end(&s->steady);
+    nh_generators_free(&s->generators);
+    nh_status status = find_start(s, report);
     if (status == NH_OK) {
         nh_local_inputs(&s->local, s->point);
-        status = nh_generators_find(&s->generators, &s->local, s->point, report);
+        status = nh_generators_find(&s->generators, &s->local, s->point, parameter, range, report);
     }
     if (status == NH_OK && !nh_steady_begin(&s->steady, &s->local, &s->generators))
         status = nh_fail_memory(report);

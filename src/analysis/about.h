@@ -25,6 +25,9 @@ void nh_about_end(nh_about *s);
 /* The index of a parameter that may be varied; otherwise -1, with the reason. */
 int nh_about_parameter(const nh_about *s, const char *name, nh_report *report);
 
+/* Prepares for values of a parameter between two: only symmetries that all of them have count. */
+nh_status nh_about_vary(nh_about *s, int parameter, const double range[2], nh_report *report);
+
 /* Sets a parameter; -1: none. Finds the steady motion and linearises. */
 nh_status nh_about_find(nh_about *s, int parameter, double value, nh_report *report);
 

@@ -146,6 +146,7 @@ static bool take_state(search *w, int index, const double *start)
     memcpy(w->point, start, (size_t)s->width * sizeof *w->point);
     memcpy(w->point, w->probe.q, (size_t)s->coordinates * sizeof *w->point);
     memcpy(w->point + s->v, w->probe.v, (size_t)s->n * sizeof *w->point);
+    nh_local_inputs(s, w->point);
     return nh_local_land(s, w->point, NULL) && nh_local_accelerate(s, w->point, w->jacobian) &&
            nh_local_solve(s, w->jacobian, w->solved);
 }
@@ -378,8 +379,8 @@ bool nh_generators_settle(const nh_generators *g, const nh_local *s, const doubl
 
 /* ---- all of it ---- */
 
-nh_status nh_generators_find(nh_generators *out, nh_local *s, const double *point,
-                             nh_report *report)
+nh_status nh_generators_find(nh_generators *out, nh_local *s, const double *point, int parameter,
+                             const double range[2], nh_report *report)
 {
     *out = (nh_generators){.coordinates = s->coordinates};
     list_fields(out, s->problem);
@@ -390,12 +391,20 @@ nh_status nh_generators_find(nh_generators *out, nh_local *s, const double *poin
     search w = {.s = s, .g = out};
     bool ok = search_begin(&w, point);
     const int wanted = STATES_LEAST + 2 * out->fields / (w.conditions + 1);
-    for (int i = 0; ok && i < 4 * STATES_TRIED && w.states < STATES_TRIED && w.states < wanted; i++)
+    const double present = parameter < 0 ? 0 : s->parameter[parameter];
+    for (int i = 0; ok && i < 4 * STATES_TRIED && w.states < STATES_TRIED && w.states < wanted;
+         i++) {
+        if (parameter >= 0)
+            s->parameter[parameter] =
+                range[0] + (range[1] - range[0]) * (0.5 + 0.45 * nh_scatter(i, 7));
         if (take_state(&w, i, point)) {
             for (int f = 0; f < out->fields; f++)
                 test_field(&w, f);
             w.states++;
         }
+    }
+    if (parameter >= 0)
+        s->parameter[parameter] = present;
     if (ok && w.states > 0)
         ok = take_null_space(&w);
     ok = ok && name_all(out, s->problem);

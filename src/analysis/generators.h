@@ -30,9 +30,11 @@ typedef struct nh_generators {
     char **name;            /* [count] "yaw", "R about its axis 3" */
 } nh_generators;
 
-/* Of the system near a point on the constraints. */
-nh_status nh_generators_find(nh_generators *out, nh_local *s, const double *point,
-                             nh_report *report);
+/* Of the system near a point on the constraints: for all values of a parameter from range[0] to
+ * range[1], or at its present values (parameter -1). Values at which there happen to be more
+ * symmetries do not matter then. */
+nh_status nh_generators_find(nh_generators *out, nh_local *s, const double *point, int parameter,
+                             const double range[2], nh_report *report);
 void nh_generators_free(nh_generators *g);
 
 /* Adds factor * (L x), and where `whole` also factor * b, to out[coordinates]: with x = q and whole

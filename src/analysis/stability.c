@@ -421,6 +421,12 @@ static nh_status begin(search *w, const nh_system *system, const nh_linearise_op
     w->parameter = nh_about_parameter(w->about, sweep->parameter, w->report);
     if (w->parameter < 0)
         return NH_BAD_ARGUMENT;
+    if (sweep->from != sweep->to) {
+        const double range[2] = {sweep->from, sweep->to};
+        status = nh_about_vary(w->about, w->parameter, range, w->report);
+        if (status != NH_OK)
+            return status;
+    }
     const size_t size = (size_t)(w->about->local.coordinates + w->about->local.n);
     w->out->at = calloc((size_t)sweep->count, sizeof *w->out->at);
     w->out->count = sweep->count;

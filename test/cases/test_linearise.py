@@ -132,6 +132,26 @@ def double_eigenvalue(program, folder):
     close(point[0]["re"], -1, 1e-7, "the eigenvalue")
 
 
+def special_value(program, folder):
+    """A saddle that turns: with W = 1, the parameter of the model, x drops out of the equations, and only there."""
+    model = write(folder, "model saddle\nparameter a = 1, b = -0.5, W = 1\ncoordinate x, y\n"
+                          "lagrangian ((x' - W*y)^2 + (y' + W*x)^2)/2 - (a*x^2 + b*y^2)/2\n")
+    point, = program.json("linearise", model, "--sweep", "W=0:2:40", "--locate", "all")["located"]
+    same(point["kind"], "zero")
+    close(point["value"], 1, 1e-12, "W")
+
+
+def crossings_at_once(program, folder):
+    """Two damped oscillators become unstable together, at a value that the sweep hits."""
+    model = write(folder, "model two\nparameter c = 1\ncoordinate x, y\nlagrangian (x'^2 + y'^2 - x^2 - 2*y^2)/2\n"
+                          "force x = -c*x'\nforce y = -2*c*y'\n")
+    found = program.json("linearise", model, "--sweep", "c=-0.5:0.5:11", "--locate", "hopf")["located"]
+    same(sorted((p["kind"], round(p["frequency"], 9)) for p in found), [("hopf", 1.0), ("hopf", 1.414213562)])
+    for point, rate in zip(sorted(found, key=lambda p: p["frequency"]), (-0.5, -1)):
+        close(point["value"], 0, 1e-12, "c")
+        close(point["rate"][0], rate, 1e-12, "rate")
+
+
 def refused(program, folder):
     def said(text, code, *arguments):
         done = program("linearise", write(folder, text), *arguments)
