@@ -6,6 +6,7 @@
 #include "checkpointing.h"
 #include "command.h"
 #include "message.h"
+#include "progress.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -20,7 +21,7 @@
 
 extern char **environ;
 
-enum { REQUEST_LONGEST = 8192, PATIENCE_MS = 2000 };
+enum { REQUEST_LONGEST = 8192, CLIENTS_MAX = 32, PATIENCE_SECONDS = 20, HTTP_PORT = 80 };
 
 /* ---- the page ------------------------------------------------------------------------------ */
 
@@ -78,7 +79,7 @@ static int open_door(int *door, int port)
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     int on = 1;
-    *door = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    *door = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (*door < 0)
         return fail("cannot open a socket");
     setsockopt(*door, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
@@ -98,80 +99,131 @@ static int port_of(int door)
                                                                         : 0;
 }
 
-static void send_all(int to, const char *data, size_t length)
+/* Several clients at a time, none of which can hold up another: sockets do not block, and who does
+ * nothing for a while, or longest when there are too many, is closed. */
+typedef struct client {
+    int socket; /* -1: none */
+    char request[REQUEST_LONGEST];
+    size_t read; /* bytes of the request so far */
+    char head[256];
+    size_t head_length, sent; /* of the answer: the head, then the page */
+    const page *answer;       /* NULL: the request is not complete, or the head is all */
+    double active;            /* when it last did something */
+} client;
+
+static void hang_up(client *c)
 {
-    while (length > 0) {
-        ssize_t sent = send(to, data, length, MSG_NOSIGNAL);
-        if (sent <= 0 && errno != EINTR)
-            return;
-        if (sent > 0) {
-            data += sent;
-            length -= (size_t)sent;
-        }
-    }
+    close(c->socket);
+    c->socket = -1;
 }
 
-/* Reads the head of a request, as far as it arrives in time. */
-static bool read_request(int from, char *request)
+/* Only pages from this address may ask for it, by whatever name they were reached. Browsers leave
+ * out the port if it is that of the protocol. */
+static bool is_for_us(const char *request, int port)
 {
-    size_t used = 0;
-    while (used < REQUEST_LONGEST - 1) {
-        struct pollfd wait = {.fd = from, .events = POLLIN};
-        if (poll(&wait, 1, PATIENCE_MS) <= 0)
-            break;
-        ssize_t got = recv(from, request + used, REQUEST_LONGEST - 1 - used, 0);
-        if (got <= 0)
-            break;
-        used += (size_t)got;
-        request[used] = '\0';
-        if (strstr(request, "\r\n\r\n"))
+    static const char *const names[] = {"127.0.0.1", "localhost"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char host[2][48];
+        snprintf(host[0], sizeof host[0], "\r\nHost: %s:%d\r\n", names[i], port);
+        snprintf(host[1], sizeof host[1], "\r\nHost: %s\r\n", names[i]);
+        if (strcasestr(request, host[0]) || (port == HTTP_PORT && strcasestr(request, host[1])))
             return true;
     }
     return false;
 }
 
-/* Only pages from this address may ask for it, by whatever name they were reached. */
-static bool is_for_us(const char *request, int port)
+static void choose_answer(client *c, const page *p, int port)
 {
-    char host[2][48];
-    snprintf(host[0], sizeof host[0], "\r\nHost: 127.0.0.1:%d\r\n", port);
-    snprintf(host[1], sizeof host[1], "\r\nHost: localhost:%d\r\n", port);
-    return strcasestr(request, host[0]) || strcasestr(request, host[1]);
+    const bool found = strncmp(c->request, "GET / ", 6) == 0 && is_for_us(c->request, port);
+    c->answer = found ? p : NULL;
+    c->head_length = (size_t)snprintf(
+        c->head, sizeof c->head,
+        "HTTP/1.1 %s\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: %zu\r\n"
+        "Cache-Control: no-store\r\nConnection: close\r\nX-Content-Type-Options: nosniff\r\n\r\n",
+        found ? "200 OK" : "404 Not Found", found ? p->length : 0);
 }
 
-static void answer_one(int client, const page *p, int port)
+static void read_request(client *c, const page *p, int port)
 {
-    static const char *const missing = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n"
-                                       "Connection: close\r\n\r\n";
-    char request[REQUEST_LONGEST], head[256];
-    if (!read_request(client, request))
+    const ssize_t got = recv(c->socket, c->request + c->read, REQUEST_LONGEST - 1 - c->read, 0);
+    if (got < 0 && (errno == EINTR || errno == EAGAIN))
         return;
-    if (strncmp(request, "GET / ", 6) != 0 || !is_for_us(request, port)) {
-        send_all(client, missing, strlen(missing));
+    c->read += got > 0 ? (size_t)got : 0;
+    c->request[c->read] = '\0';
+    if (got > 0 && strstr(c->request, "\r\n\r\n"))
+        choose_answer(c, p, port);
+    else if (got <= 0 || c->read == REQUEST_LONGEST - 1)
+        hang_up(c);
+}
+
+static void send_some(client *c)
+{
+    const bool in_head = c->sent < c->head_length;
+    const size_t length = c->head_length + (c->answer ? c->answer->length : 0);
+    const char *from = in_head ? c->head + c->sent : c->answer->text + (c->sent - c->head_length);
+    const ssize_t sent =
+        send(c->socket, from, (in_head ? c->head_length : length) - c->sent, MSG_NOSIGNAL);
+    c->sent += sent > 0 ? (size_t)sent : 0;
+    if (c->sent == length || (sent < 0 && errno != EINTR && errno != EAGAIN))
+        hang_up(c);
+}
+
+static void welcome(client *clients, int door)
+{
+    client *c = clients;
+    for (int i = 1; i < CLIENTS_MAX && c->socket >= 0; i++)
+        if (clients[i].socket < 0 || clients[i].active < c->active)
+            c = clients + i;
+    const int socket = accept4(door, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (socket < 0)
         return;
+    if (c->socket >= 0)
+        hang_up(c);
+    *c = (client){.socket = socket, .active = clock_seconds()};
+}
+
+static void serve_clients(client *clients, const struct pollfd *wait, const page *p, int port)
+{
+    for (int i = 0; i < CLIENTS_MAX; i++) {
+        client *c = clients + i;
+        if (c->socket < 0)
+            continue;
+        if (wait[i].revents)
+            c->active = clock_seconds();
+        else if (clock_seconds() - c->active > PATIENCE_SECONDS)
+            hang_up(c);
+        if (wait[i].revents && c->head_length == 0)
+            read_request(c, p, port);
+        else if (wait[i].revents)
+            send_some(c);
     }
-    int used = snprintf(head, sizeof head,
-                        "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n"
-                        "Content-Length: %zu\r\nCache-Control: no-store\r\nConnection: close\r\n"
-                        "X-Content-Type-Options: nosniff\r\n\r\n",
-                        p->length);
-    send_all(client, head, (size_t)used);
-    send_all(client, p->text, p->length);
 }
 
 /* Serves the page until interrupted. */
-static void serve(int door, const page *p, int port)
+static int serve(int door, const page *p, int port)
 {
+    client *clients = calloc(CLIENTS_MAX, sizeof *clients);
+    if (!clients)
+        return fail("cannot serve the page");
+    for (int i = 0; i < CLIENTS_MAX; i++)
+        clients[i].socket = -1;
     while (!interrupted()) {
-        struct pollfd wait = {.fd = door, .events = POLLIN};
-        if (poll(&wait, 1, 200) <= 0)
+        struct pollfd wait[CLIENTS_MAX + 1];
+        for (int i = 0; i < CLIENTS_MAX; i++)
+            wait[i] = (struct pollfd){.fd = clients[i].socket,
+                                      .events = clients[i].head_length ? POLLOUT : POLLIN};
+        wait[CLIENTS_MAX] = (struct pollfd){.fd = door, .events = POLLIN};
+        if (poll(wait, CLIENTS_MAX + 1, 200) < 0)
             continue;
-        int client = accept4(door, NULL, NULL, SOCK_CLOEXEC);
-        if (client < 0)
-            continue;
-        answer_one(client, p, port);
-        close(client);
+        serve_clients(clients, wait, p, port);
+        if (wait[CLIENTS_MAX].revents)
+            welcome(clients, door);
     }
+    for (int i = 0; i < CLIENTS_MAX; i++)
+        if (clients[i].socket >= 0)
+            hang_up(clients + i);
+    free(clients);
+    return DONE;
 }
 
 /* ---- the command --------------------------------------------------------------------------- */
@@ -205,7 +257,7 @@ static int run(const options *given)
         fflush(stdout);
         if (!given->no_open)
             open_browser(address);
-        serve(door, &p, port);
+        answer = serve(door, &p, port);
     }
     if (door >= 0)
         close(door);

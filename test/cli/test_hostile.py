@@ -9,6 +9,7 @@ import hashlib
 import os
 import resource
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -330,6 +331,50 @@ def test_input_tables():
         ]:
             write(folder, "u.csv", header + "\n" + "\n".join(",".join(str(i + k) for k in range(header.count(",") + header.count(";") + 1)) for i in range(3)) + "\n")
             answer(folder, ["run", "m.nh", "--time", "1", "--input", "u=u.csv"], 2 if message else 0, message)
+
+
+# ---- the server of `view` ----
+
+def ask(port, request, room=None):
+    """A connection that has sent this."""
+    connection = socket.socket()
+    if room:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, room)
+    connection.connect(("127.0.0.1", port))
+    connection.sendall(request)
+    return connection
+
+
+def answered(connection):
+    connection.settimeout(PATIENCE)
+    whole = b""
+    while part := connection.recv(1 << 16):
+        whole += part
+    connection.close()
+    return whole
+
+
+def test_view():
+    """Clients that send nothing, or half a request, or do not read, do not hold up others."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [nonholo.path, "view", "rattleback", "--time", "20", "--no-open", "--quiet"]
+        child = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8")
+        port = next(int(line.split(":")[2].split("/")[0]) for line in child.stdout if "shown at" in line)
+        good = f"GET / HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n".encode()
+        page = answered(ask(port, good))
+        check(page.startswith(b"HTTP/1.1 200") and b"</html>" in page, page[:300])
+        idle = [ask(port, text, room) for text, room in 20 * [(b"", None), (b"GET / HTTP/1.1\r\n", None), (good, 2048)]]
+        begun = time.monotonic()
+        for k in range(5):
+            check(answered(ask(port, good)) == page, "another page")
+        check(time.monotonic() - begun < 10, "others waited %g seconds" % (time.monotonic() - begun))
+        for wrong in (good.replace(b"localhost", b"evil.example"), good.replace(b":%d" % port, b""), good.replace(b"GET / ", b"GET /x "),
+                      b"POST" + good[3:], good.replace(b"localhost", b"localhost.evil")):
+            check(answered(ask(port, wrong)).startswith(b"HTTP/1.1 404"), wrong)
+        for connection in idle:
+            connection.close()
+        child.terminate()
+        child.wait()
 
 
 # ---- lists of starts, the environment ----
