@@ -520,8 +520,9 @@ def simulate(
     """
     lead, apart = 0.0, None
     if times is not None or every_time is not None:
+        chooses = step is None
         lead, step, steps, time, apart = record_at(times, every_time, t0, step, steps, time, every)
-        if apart == 1 and tolerance is None and "tolerance" not in options and "tolerance=" not in (method or ""):
+        if chooses and tolerance is None and "tolerance" not in options and "tolerance=" not in (method or ""):
             tolerance = 1e-9
     count = check_timing(step, steps, time)
     beginning = Beginning(as_system(model, set, input, input_period), t0, start, q, v, project)

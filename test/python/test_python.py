@@ -564,8 +564,26 @@ def check_example():
     same(lines[1], f"largest errors: energy {told['energy_error_max']:.1e}, constraint {told['constraint_max']:.1e}", "second line")
 
 
+def check_timing():
+    """Whatever says how long, in which steps and what to record is accepted or refused as on the command line."""
+    pace = [{}, {"step": 0.1}, {"tolerance": 1e-8}, {"step": 0.1, "method": "gauss"}, {"method": "gauss"}]
+    length = [{"times": "0:8:81"}, {"every_time": 0.5}, {"every_time": 0.33, "time": 4}, {"time": 4}, {"steps": 40}, {"every": 5, "time": 4},
+              {"times": "0:8:81", "time": 4}, {"times": "0:8:81", "every": 2}, {"steps": 40, "time": 4}, {"times": "1:8:8"}, {"times": "0:0.73:8"}]
+    for given in ({**a, **b} for a in pace for b in length):
+        words = [word for name, value in given.items() for word in ("--" + name.replace("_", "-"), value)]
+        done = PROGRAM("run", "pendulum-cvt", "--quiet", "-o", "-", *words)
+        expected = None if done.returncode else np.array([float(line.split(",")[0]) for line in done.stdout.split()[1:]]).tolist()
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                found = nonholo.simulate("pendulum-cvt", **given).t.tolist()
+        except (nonholo.Error, ValueError):
+            found = None
+        same(found, expected, f"{given}: times")
+
+
 def main():
-    cases = [("layout", check_layout), ("order", check_order)]
+    cases = [("layout", check_layout), ("order", check_order), ("timing", check_timing)]
     cases += [("multipliers", check_multipliers), ("ensemble", check_ensemble), ("random", check_random_ensemble),
               ("failing members", check_failing_members), ("stopped", check_stopped), ("errors", check_errors)]
     cases += [("partial", check_partial), ("functions", check_functions), ("reaction", check_reaction), ("rotation", check_rotation),
