@@ -637,7 +637,7 @@ NH_API void nh_run_wrapped_state(const nh_run *run, int member, double *t, doubl
 typedef struct nh_solution nh_solution;
 NH_API nh_status nh_solution_create(nh_solution **out, nh_run *run, nh_report *report);
 NH_API void nh_solution_free(nh_solution *solution);
-/* The interval of time in which the solution is known. */
+/* The interval of time in which the solution is known; NaN if it is empty. */
 NH_API void nh_solution_range(const nh_solution *solution, double *from, double *to);
 /* The states at `count` times in any order: q[count][coordinates] and v[count][velocities] as in
  * nh_run_state; either may be NULL. Where velocities jump, they are those after the jump.

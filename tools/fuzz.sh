@@ -8,7 +8,7 @@
 set -eu
 build=$1 seconds=$2
 shift 2
-targets=${*:-commands model method checkpoint figure datafile table export emit}
+targets=${*:-commands calls model method checkpoint figure datafile table export emit}
 root=$(cd "$(dirname "$0")/.." && pwd)
 compiler=${FUZZ_CC:-clang}
 command -v "$compiler" >/dev/null || { echo "nonholo: fuzzing needs clang" >&2; exit 1; }

@@ -232,6 +232,8 @@ int nh_record_columns(const nh_record *record)
 
 const char *nh_record_column_name(const nh_record *record, int column)
 {
+    if (column < 0 || column >= record->columns)
+        return NULL;
     if (column == 0)
         return "t";
     column -= 1;
@@ -263,7 +265,8 @@ static const double *stored(const nh_record *record, int64_t row)
 
 double nh_record_value(const nh_record *record, int64_t row, int column)
 {
-    return stored(record, row)[column];
+    const bool is_there = row >= 0 && row < record->rows && column >= 0 && column < record->columns;
+    return is_there ? stored(record, row)[column] : NAN;
 }
 
 double nh_record_energy_error(const nh_record *record)

@@ -421,8 +421,8 @@ static nh_status state_at(nh_solution *s, double t, double *q, double *v, nh_rep
 
 void nh_solution_range(const nh_solution *s, double *from, double *to)
 {
-    *from = s->mark[0].t;
-    *to = s->end;
+    *from = s->marks > 0 ? s->mark[0].t : NAN;
+    *to = s->marks > 0 ? s->end : NAN;
 }
 
 nh_status nh_solution_states(nh_solution *s, int64_t count, const double *t, double *q, double *v,
@@ -431,6 +431,9 @@ nh_status nh_solution_states(nh_solution *s, int64_t count, const double *t, dou
     const int coordinates = s->system->coordinates, velocities = s->system->user_velocities;
     if (s->no_memory)
         return nh_fail_memory(report);
+    if (s->marks == 0)
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       "the solution is empty: the run has not been started");
     const double close = 4 * DBL_EPSILON * fmax(fabs(s->mark[0].t), fabs(s->end));
     for (int64_t i = 0; i < count; i++)
         if (!(t[i] >= s->mark[0].t - close && t[i] <= s->end + close))

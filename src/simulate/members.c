@@ -1,6 +1,7 @@
 /* The members of an ensemble: which block they are in, their system and their start. */
 #include "simulate/ensemble.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,6 +80,8 @@ int64_t nh_ensemble_record_step(const nh_ensemble *e, int64_t record)
 double nh_simulation_swept_value(const nh_simulation *simulation, int64_t combination, int sweep)
 {
     const nh_simulation_options *o = &simulation->options;
+    if (sweep < 0 || sweep >= o->sweeps || combination < 0)
+        return NAN;
     for (int i = o->sweeps - 1; i > sweep; i--)
         combination /= o->sweep[i].count;
     const nh_sweep *s = o->sweep + sweep;

@@ -104,22 +104,26 @@ nh_members nh_simulation_members(const nh_simulation *s)
 
 int64_t nh_simulation_records(const nh_simulation *s)
 {
-    return s->ensemble->records;
+    return s->ensemble ? s->ensemble->records : 0;
 }
 
 double nh_simulation_time(const nh_simulation *s, int64_t record)
 {
+    if (record < 0 || record >= nh_simulation_records(s))
+        return NAN;
     return s->how.t0 + (double)nh_ensemble_record_step(s->ensemble, record) * s->how.step;
 }
 
 int nh_simulation_columns(const nh_simulation *s)
 {
-    return s->ensemble->columns;
+    return s->ensemble ? s->ensemble->columns : 0;
 }
 
 const char *nh_simulation_column_name(const nh_simulation *s, int column)
 {
     static const char *const first[] = {"energy", "energy_error", "constraint"};
+    if (column < 0 || column >= nh_simulation_columns(s))
+        return NULL;
     return column < 3 ? first[column] : nh_system_observable_name(s->system, column - 3);
 }
 
@@ -148,28 +152,34 @@ nh_statistic *nh_ensemble_statistics(const nh_ensemble *e)
 
 nh_statistic nh_simulation_statistic(const nh_simulation *s, int64_t record, int column)
 {
-    return nh_statistic_of(s->ensemble->statistic[record * s->ensemble->columns + column]);
+    const int columns = nh_simulation_columns(s);
+    const bool is_there =
+        record >= 0 && record < nh_simulation_records(s) && column >= 0 && column < columns;
+    return nh_statistic_of(is_there ? s->ensemble->statistic[record * columns + column]
+                                    : (nh_gathering){0});
 }
 
 nh_statistic nh_simulation_total(const nh_simulation *s, int column)
 {
     const nh_ensemble *e = s->ensemble;
     nh_gathering all = {0};
-    for (int64_t r = 0; r < e->records; r++)
+    const bool is_there = column >= 0 && column < nh_simulation_columns(s);
+    for (int64_t r = 0; is_there && r < e->records; r++)
         nh_gather_join(&all, e->statistic + r * e->columns + column);
     return nh_statistic_of(all);
 }
 
 int64_t nh_simulation_failures(const nh_simulation *s)
 {
-    return s->ensemble->failures;
+    return s->ensemble ? s->ensemble->failures : 0;
 }
 
 const nh_report *nh_simulation_failure(const nh_simulation *s, int64_t index, int64_t *member)
 {
     const nh_ensemble *e = s->ensemble;
-    if (index < 0 || index >= e->failures || index >= NH_FAILURES_KEPT)
+    if (index < 0 || index >= nh_simulation_failures(s) || index >= NH_FAILURES_KEPT)
         return NULL;
-    *member = e->lost[index].member;
+    if (member)
+        *member = e->lost[index].member;
     return &e->lost[index].report;
 }

@@ -319,20 +319,28 @@ bool nh_system_fibration(const nh_system *system, nh_fibration *out)
     return true;
 }
 
+/* The derived equations, if there is a constraint of this index. */
+static const nh_mechanics *mechanics_of(const nh_system *system, int index)
+{
+    return index >= 0 && index < system->constraints ? system->mechanics : NULL;
+}
+
 nh_constraint_kind nh_system_constraint_kind(const nh_system *system, int index)
 {
-    return system->mechanics ? system->mechanics->kind[index] : NH_AFFINE;
+    const nh_mechanics *s = mechanics_of(system, index);
+    return s ? s->kind[index] : NH_AFFINE;
 }
 
 bool nh_system_constraint_depends_on_time(const nh_system *system, int index)
 {
-    const nh_mechanics *s = system->mechanics;
+    const nh_mechanics *s = mechanics_of(system, index);
     return s && nh_depends(s->g, s->k[index], NH_TIME);
 }
 
 nh_answer nh_system_constraint_integrable(const nh_system *system, int index)
 {
-    return system->mechanics ? system->mechanics->constraint_integrable[index] : NH_UNKNOWN;
+    const nh_mechanics *s = mechanics_of(system, index);
+    return s ? s->constraint_integrable[index] : NH_UNKNOWN;
 }
 
 nh_status nh_system_integrability(const nh_system *system, double t, const double *q,
