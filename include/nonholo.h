@@ -1044,7 +1044,7 @@ typedef struct nh_simulation_options {
 NH_OPTIONS_DEFAULT(nh_simulation_options)
 
 /* Sets the start state or restores the checkpoint, and opens the file. The system, the model and
- * the strings in the options must outlive the simulation. */
+ * all that the options point to (sweeps, settings, texts) must outlive the simulation. */
 NH_API nh_status nh_simulation_create(nh_simulation **out, const nh_system *system,
                                       const nh_simulation_options *options, nh_report *report);
 /* Frees the simulation. A file not yet closed by nh_simulation_finish is left in the state in which
