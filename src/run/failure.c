@@ -83,6 +83,32 @@ static nh_status describe_event(const nh_run *run, const nh_step_failure *f, con
     return many ? NH_NOT_CONVERGED : NH_BAD_START;
 }
 
+/* A motion held by a jump of the forces; `residual` holds the time. */
+static nh_status describe_chatter(const nh_run *run, const nh_step_failure *f, const char *who,
+                                  nh_report *report)
+{
+    const nh_problem *p = run->system->mechanics->problem;
+    const int line = nh_system_kink_line(run->system, f->iterations);
+    char *text = nh_expr_text(p, p->kink[f->iterations].condition), where[32] = "";
+    if (!text)
+        return nh_fail_memory(report);
+    if (line > 0)
+        snprintf(where, sizeof where, " (line %d)", line);
+    nh_fail(
+        report, NH_NOT_CONVERGED,
+        "%st = %.10g: the motion chatters: the forces jump where %.200s = 0%s and drive it back "
+        "from both sides, so it stays there and steps become ever shorter; write a force that "
+        "is continuous there, such as tanh(v/0.01) instead of sign(v), or give a fixed step",
+        who, f->residual, text, where);
+    free(text);
+    if (report) {
+        report->option = "step";
+        report->step = f->index + 1;
+        report->time = f->residual;
+    }
+    return NH_NOT_CONVERGED;
+}
+
 /* How the text about a failure begins: which member, and where. */
 typedef struct place {
     char who[48]; /* "member 3, ", or nothing for a single trajectory */
@@ -168,6 +194,8 @@ nh_status nh_describe_failure(nh_run *run, const nh_clock *clock, const nh_step_
                        run->choice.method->name, nh_fn_name[missing_function(run) - 1],
                        run->system->name);
     const place at = place_of(run, clock, f);
+    if (f->kernel_status == NH_FAILED_CHATTER)
+        return describe_chatter(run, f, at.who, report);
     if (f->kernel_status <= NH_FAILED_ACCUMULATION)
         return describe_event(run, f, at.who, report);
     nh_status status = status_of(run, clock, f);

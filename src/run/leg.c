@@ -1,5 +1,6 @@
 /* Legs: the only calls of kernels, what is saved before them, and what follows when they fail; see
  * leg.h. */
+#include "run/chatter.h"
 #include "run/switches.h"
 
 #include <math.h>
@@ -143,6 +144,24 @@ static bool is_finite(const nh_run *run, const group *g, int *member)
     return true;
 }
 
+/* One call of the kernel; where own steps are looked at, several. */
+static int advance_watched(nh_run *run, const group *g, const engine *e, const nh_leg *leg,
+                           nh_kernel_io *io, nh_step_failure *f)
+{
+    int64_t most;
+    int status = NH_KERNEL_FULL;
+    io->node = nh_chatter_nodes(run, &most);
+    while (status == NH_KERNEL_FULL) {
+        io->nodes_max = most;
+        io->nodes = 0;
+        status = nh_kernel_advance(run, e, io, leg->to - io->index);
+        if ((status == NH_KERNEL_FULL || status == NH_KERNEL_OK) &&
+            !nh_chatter_note(run, g, io->node, io->nodes, leg->clock.step, f))
+            return NH_FAILED_CHATTER;
+    }
+    return status;
+}
+
 /* Advances from step `index` on. A step that the kernel rejects is done by the careful engine. */
 static bool advance_group(nh_run *run, group *g, const nh_leg *leg, int64_t index,
                           nh_step_failure *f)
@@ -150,10 +169,14 @@ static bool advance_group(nh_run *run, group *g, const nh_leg *leg, int64_t inde
     engine *e = nh_run_fast_engine(run);
     while (index < leg->to) {
         nh_kernel_io io = nh_kernel_arguments(run, e, g->block, g->lanes, leg, index);
-        int status = nh_kernel_advance(run, e, &io, leg->to - index);
+        const int status = advance_watched(run, g, e, leg, &io, f);
         index = io.index;
         if (status == NH_KERNEL_OK)
             break;
+        if (status == NH_FAILED_CHATTER) {
+            f->index = index;
+            return false;
+        }
         if ((e == &run->careful && status != NH_KERNEL_NOT_CONVERGED) ||
             status == NH_KERNEL_STOPPED) {
             *f = (nh_step_failure){status, index, g->first_member, io.iterations, io.residual};
@@ -202,6 +225,11 @@ bool nh_leg_follow(nh_run *run, group *g, const nh_leg *leg, int64_t *index, nh_
     *index = io.index;
     own->count = io.nodes;
     own->full = status == NH_KERNEL_FULL;
+    if ((own->full || status == NH_KERNEL_OK) &&
+        !nh_chatter_note(run, g, own->node, own->count, leg->clock.step, f)) {
+        f->index = *index;
+        return false;
+    }
     if (status == NH_KERNEL_OK || own->full)
         return true;
     *f = (nh_step_failure){status, io.index, g->first_member, io.iterations, io.residual};

@@ -117,12 +117,19 @@ static nh_status locate(const loop *l, int64_t to, nh_report *report)
     return nh_describe_failure(run, &l->clock, &f, report);
 }
 
-/* The user's function asked to stop and must not be called again, so no step is repeated. With one
- * group, the state before the step is kept; with several, the state before the leg. */
+/* Failures for which no step is repeated: the user's function must not be called again, and the
+ * many steps of a motion that chatters would not all be met again. */
+static bool is_final(const nh_step_failure *f)
+{
+    return f->kernel_status == NH_KERNEL_STOPPED || f->kernel_status == NH_FAILED_CHATTER;
+}
+
+/* Ends the run without repeating steps. With one group, the state before the step is kept; with
+ * several, the state before the leg. */
 static nh_status stop(const loop *l, const nh_step_failure *f, nh_report *report)
 {
     nh_run *run = l->run;
-    run->stopped = true;
+    run->stopped = f->kernel_status == NH_KERNEL_STOPPED;
     if (run->groups == 1 && run->parts == 1 && !l->lead)
         run->steps = f->index;
     else
@@ -263,8 +270,7 @@ static nh_status go_to_stop(loop *l, nh_report *report)
         if (take(l, &leg, &f))
             count_steps(l, leg.to);
         else
-            status = f.kernel_status == NH_KERNEL_STOPPED ? stop(l, &f, report)
-                                                          : locate(l, leg.to, report);
+            status = is_final(&f) ? stop(l, &f, report) : locate(l, leg.to, report);
     }
     if (status != NH_OK || is_over(l))
         return status;

@@ -87,6 +87,7 @@ enum {
 typedef struct nh_health nh_health;         /* health.h */
 typedef struct nh_run_inputs nh_run_inputs; /* inputs.h */
 typedef struct nh_switches nh_switches;     /* switches.c */
+typedef struct nh_chatter nh_chatter;       /* chatter.c */
 typedef struct nh_pace nh_pace;             /* pace.h */
 typedef struct nh_crossings nh_crossings;   /* events.h */
 
@@ -121,6 +122,7 @@ struct nh_run {
     nh_health *health;     /* what remarks are made from */
     bool unwatched;        /* no health checks */
     nh_run_inputs *inputs; /* NULL: there are no open inputs */
+    nh_chatter *chatter;   /* NULL: it is not looked for */
     nh_switches *switches; /* NULL: no function changes abruptly at a known time */
     double *blocks;        /* of all groups */
     nh_prepared prepared;

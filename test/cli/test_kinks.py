@@ -100,6 +100,25 @@ def steps_are_cut_at_known_times(program, folder):
         check(all(12 < a / b < 20 for a, b in zip(errors, errors[1:])), f"{force}: order of rk4, {errors}")
 
 
+def chattering_ends_and_is_named(program, folder):
+    """A jump of the force that holds the motion: the run ends within a second of processor time, with what was computed."""
+    for force, start, name in (("-0.3*sign(x')", 1.05, "x'"), ("-0.3*sign(x')", 2, "x'"),
+                               ("x - 3*sign(x + x')", 1, "x"), ("-if(x' > 0, 1, -1)*0.4", 1.3, "x'")):
+        path = write(folder, force)
+        for how in ([], ["--tolerance", "1e-5"], ["--method", "dopri5"], ["--method", "verner98", "--backend", "compiled"]):
+            table = f"{folder}/rows.csv"
+            done = program("run", path, "--start", f"x={start}", "--time", 20, *how, "-o", table, processor=20)
+            if how[:1] == ["--tolerance"] and done.returncode == 0:
+                continue  # so coarse that it creeps over the jump in a few thousand steps
+            same(done.returncode, 1, f"{force}, {how}: {done.stdout}")
+            check("chatters" in done.stderr and "(line 4)" in done.stderr and name in done.stderr and "tanh" in done.stderr, done.stderr)
+            with open(table, encoding="utf-8") as rows:
+                check(len(rows.readlines()) >= 2, "rows are kept")
+    for force in ("-1e8*x - 1e7*abs(x)", "-0.3*tanh(x'/1e-3)", "-0.1*sign(x')*x'^2"):  # many short steps, and friction that stops
+        done = program("run", write(folder, force), "--time", 2, "--every-time", 1)
+        check("chatters" not in done.stderr, done.stderr)
+
+
 def conserved(program, path):
     return program.json("check", path)["conserved"]
 
