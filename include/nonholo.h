@@ -714,8 +714,6 @@ NH_API nh_status nh_checkpoint_read(const char *path, nh_piece *piece, int *piec
  * with the process. Devices and pipes are not locked: `out` is then NULL. */
 typedef struct nh_lock nh_lock;
 NH_API nh_status nh_lock_take(nh_lock **out, const char *path, nh_report *report);
-/* Whether the lock is that of `path`, which may be the same file under another name. */
-NH_API bool nh_lock_covers(const nh_lock *lock, const char *path);
 NH_API void nh_lock_release(nh_lock *lock); /* may be NULL */
 
 /* ---- rows of members ------------------------------------------------------------------------ */
@@ -807,7 +805,7 @@ typedef struct nh_archive_plan {
     const char *const *swept_name;
     int swept;
     bool resumable;   /* keep the incomplete file, FILE.part, if the process ends early */
-    int64_t position; /* with `resume`: the position from nh_archive_flush */
+    int64_t position; /* with `resume`: where the rows of a checkpoint end */
     bool resume;      /* continue the existing file */
     uint64_t mark;    /* with `resume`: if not 0, the mark that the file must have */
     /* Ensembles. `shared`: the file exists already; another process of the same ensemble created it
@@ -827,24 +825,13 @@ NH_API nh_status nh_archive_create(nh_archive **out, const char *path, const nh_
 /* Checks before a long computation whether `path` can be written. */
 NH_API nh_status nh_archive_can_write(const char *path, int64_t members, nh_report *report);
 
-/* Writes the next row of a single trajectory, or a block of an ensemble. */
+/* Writes the next row of a single trajectory. */
 NH_API nh_status nh_archive_row(nh_archive *archive, double t, const double *q, const double *v,
                                 const double *values, const double *multipliers, nh_report *report);
-NH_API nh_status nh_archive_rows(nh_archive *archive, const nh_rows *rows, nh_report *report);
 /* Writes the next rows of a single trajectory without columns and multipliers from a table of
  * nh_run_trace. */
 NH_API nh_status nh_archive_trace(nh_archive *archive, const double *table, int64_t rows,
                                   nh_report *report);
-/* Writes the outcome of a member: its swept values and whether it failed. Only HDF5 stores it; for
- * other formats the function does nothing. */
-NH_API nh_status nh_archive_member(nh_archive *archive, const nh_member *member,
-                                   const double *swept, nh_report *report);
-/* statistic[records][columns] */
-NH_API nh_status nh_archive_statistics(nh_archive *archive, const nh_statistic *statistic,
-                                       nh_report *report);
-
-/* Writes all data so far to the disk; a later process can continue from here with `position`. */
-NH_API nh_status nh_archive_flush(nh_archive *archive, int64_t *position, nh_report *report);
 
 /* Completes the file with the rows written so far (HDF5 is truncated to them). Frees the archive in
  * any case. */

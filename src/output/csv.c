@@ -15,17 +15,6 @@ static nh_status check_ending(const char *path, nh_report *report)
     return nh_fail(report, NH_BAD_ARGUMENT, "%s: data is written to files ending in .csv", path);
 }
 
-/* Names with indices hold no comma or quote: the language has no such names. */
-static void write_header(nh_file *file, const nh_record *record)
-{
-    for (int column = 0; column < record->columns; column++) {
-        if (column > 0)
-            nh_file_write(file, ",", 1);
-        nh_file_text(file, nh_record_column_name(record, column));
-    }
-    nh_file_write(file, "\n", 1);
-}
-
 void nh_file_numbers(nh_file *file, const double *row, int columns)
 {
     char text[33];
@@ -34,21 +23,6 @@ void nh_file_numbers(nh_file *file, const double *row, int columns)
         text[length] = column + 1 < columns ? ',' : '\n';
         nh_file_write(file, text, length + 1);
     }
-}
-
-nh_status nh_record_write(const nh_record *record, const char *path, nh_report *report)
-{
-    nh_file *file;
-    nh_status status = check_ending(path, report);
-    if (status == NH_OK)
-        status = nh_file_begin(&file, path, report);
-    if (status != NH_OK)
-        return status;
-    write_header(file, record);
-    int64_t stored = nh_record_kept(record);
-    for (int64_t row = 0; row < stored; row++)
-        nh_file_numbers(file, record->table + row * record->width, record->columns);
-    return nh_file_commit(file, report);
 }
 
 /* ---- tables written row by row ---- */
@@ -73,7 +47,7 @@ nh_status nh_table_create(nh_table **out, const char *path, const char *const *n
         return status;
     }
     table->columns = columns;
-    for (int i = 0; i < columns; i++) {
+    for (int i = 0; i < columns; i++) { /* no name has a comma or a quote */
         nh_file_text(table->file, names[i]);
         nh_file_write(table->file, i + 1 < columns ? "," : "\n", 1);
     }
@@ -99,6 +73,20 @@ void nh_table_abandon(nh_table *table)
         return;
     nh_file_abandon(table->file);
     free(table);
+}
+
+nh_status nh_record_write(const nh_record *record, const char *path, nh_report *report)
+{
+    nh_table *table = NULL;
+    const char **names = calloc((size_t)record->columns, sizeof *names);
+    for (int i = 0; names && i < record->columns; i++)
+        names[i] = nh_record_column_name(record, i);
+    nh_status status = names ? nh_table_create(&table, path, names, record->columns, report)
+                             : nh_fail_memory(report);
+    free(names);
+    for (int64_t row = 0; status == NH_OK && row < nh_record_kept(record); row++)
+        nh_table_add(table, record->table + row * record->width);
+    return status == NH_OK ? nh_table_commit(table, report) : status;
 }
 
 nh_status nh_record_can_write(const char *path, nh_report *report)

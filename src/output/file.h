@@ -62,4 +62,7 @@ nh_status nh_file_must_be_regular(const char *path, const char *format, nh_repor
 /* Which of `endings` (a list that ends with NULL) the path ends with, or -1. */
 int nh_file_ending(const char *path, const char *const *endings);
 
+/* Whether the lock is that of `path`, which may be the same file under another name. */
+bool nh_lock_covers(const nh_lock *lock, const char *path);
+
 #endif

@@ -8,7 +8,6 @@
 #include "output/file.h"
 #include "run/inputs.h"
 #include "simulate/ensemble.h"
-#include "output/archive.h"
 
 #include <limits.h>
 #include <math.h>

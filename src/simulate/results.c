@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/archive.h"
 
 /* ---- where rows and outcomes go ---- */
 

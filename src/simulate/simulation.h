@@ -7,6 +7,7 @@
 
 #include <nonholo_analysis.h>
 
+#include "output/archive.h"
 #include "output/record.h"
 
 typedef struct nh_ensemble nh_ensemble; /* ensemble.h */
