@@ -90,6 +90,10 @@ for target in $targets; do
     # shellcheck disable=SC2086
     (cd "$out" && ./fuzz_"$target" $options -artifact_prefix="$target-" "$corpus" \
         $(for s in $seeds test/fuzz/corpus/$target; do echo "$root/$s"; done)) 2>"$out/$target.log" || failed=1
+    least=$seconds # inputs; a target that ends after a few has not looked
+    [ "$target" = emit ] && least=$((seconds / 20))
+    tried=$(sed -n 's/^stat::number_of_executed_units: *//p' "$out/$target.log")
+    [ "${tried:-0}" -ge "$least" ] || { echo "nonholo: $target tried only ${tried:-0} inputs in $seconds seconds" >&2; failed=1; }
     grep -E "number_of_executed|new_units|ERROR|SUMMARY|runtime error|differ:" "$out/$target.log" || tail -5 "$out/$target.log"
     rm -rf "$XDG_CACHE_HOME"
 done

@@ -45,7 +45,10 @@ class _Callbacks:
             if len(parts) > len(shapes):
                 raise ValueError(f"{name} returned {len(parts)} arrays; expected at most {len(shapes)}")
             for part, address, shape in zip(parts, outputs, shapes):
-                array_at(address, *shape)[...] = part
+                into = array_at(address, *shape)
+                if np.size(part) != into.size:  # one number would be taken for all
+                    raise ValueError(f"{name} returned an array of shape {np.shape(part)}; expected {shape}")
+                into[...] = part
 
         return self._keep(name, evaluate)
 

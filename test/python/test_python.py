@@ -217,6 +217,16 @@ def check_errors():
     raised(KeyError, nonholo.simulate("pendulum-cvt", step=0.1, steps=1).__getitem__, "z")
 
 
+def check_shapes():
+    """A gradient of another length is refused, not taken for all coordinates."""
+    for wrong in ([1.0], 1.0, [1.0, 2.0, 3.0]):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            text = raised(nonholo.Error, lambda: nonholo.simulate(
+                nonholo.from_functions(2, mass=lambda q: np.eye(2), constant_mass=True, potential=lambda q: 0.0, gradient=lambda q: wrong), "gauss", step=0.1, steps=2))
+        check("expected (2,)" in str(text.__cause__), text)
+
+
 def check_partial():
     """The points computed by a failing run are kept."""
     model = nonholo.load("model fall\ncoordinate x\nlagrangian x'^2/2 + x^5\nstart x = 1\n")
@@ -586,7 +596,7 @@ def main():
     cases = [("layout", check_layout), ("order", check_order), ("timing", check_timing)]
     cases += [("multipliers", check_multipliers), ("ensemble", check_ensemble), ("random", check_random_ensemble),
               ("failing members", check_failing_members), ("stopped", check_stopped), ("errors", check_errors)]
-    cases += [("partial", check_partial), ("functions", check_functions), ("reaction", check_reaction), ("rotation", check_rotation),
+    cases += [("partial", check_partial), ("shapes", check_shapes), ("functions", check_functions), ("reaction", check_reaction), ("rotation", check_rotation),
               ("progress", check_progress), ("notebook", check_notebook)]
     cases += [("output", check_output), ("resume", check_resume), ("copies", check_copies), ("checkpoint errors", check_checkpoint_errors)]
     cases += [("example", check_example)]
