@@ -13,18 +13,26 @@
 /* Singular values below this, relative to the largest, are zero. */
 static const double zero = 1e-11;
 
-/* The matrix on a subspace, [m][m], where basis[m][n] is orthonormal. */
-static void compress(int n, int m, const double *a, const double *basis, double *out)
+/* basis[m][n] times a. */
+static void apply_left(int n, int m, const double *basis, const double *a, double *out)
 {
+    memset(out, 0, (size_t)m * (size_t)n * sizeof *out);
+    for (int i = 0; i < m; i++)
+        for (int r = 0; r < n; r++)
+            for (int c = 0; c < n && basis[i * n + r] != 0; c++)
+                out[i * n + c] += basis[i * n + r] * a[r * n + c];
+}
+
+/* The matrix on a subspace, [m][m], where basis[m][n] is orthonormal; `space` has room for [m][n].
+ */
+static void compress(int n, int m, const double *a, const double *basis, double *space, double *out)
+{
+    apply_left(n, m, basis, a, space);
     for (int i = 0; i < m; i++)
         for (int j = 0; j < m; j++) {
             double sum = 0;
-            for (int r = 0; r < n; r++) {
-                double row = 0;
-                for (int c = 0; c < n; c++)
-                    row += a[r * n + c] * basis[j * n + c];
-                sum += basis[i * n + r] * row;
-            }
+            for (int c = 0; c < n; c++)
+                sum += space[i * n + c] * basis[j * n + c];
             out[i * m + j] = sum;
         }
 }
@@ -56,7 +64,7 @@ static bool split(nh_spectrum *s, const double *a, int zeros, double *basis, dou
         basis[i * n + i] = 1;
     while (*m > 0) {
         nh_svd svd;
-        compress(n, *m, a, basis, small);
+        compress(n, *m, a, basis, turned, small);
         const bool ok = nh_svd_find(&svd, *m, *m, small);
         if (ok && *m == n)
             s->size = svd.value[0];
@@ -100,9 +108,10 @@ static void sort(const nh_eigen *e, int *order)
     }
 }
 
-/* Lifts the eigenvectors of the compressed matrix. */
-static void lift(nh_spectrum *s, const double *a, const double *basis, const nh_eigen *e, int from,
-                 int to)
+/* Lifts the eigenvectors of the compressed matrix; `split` are the rows of the basis that were
+ * split off, times the matrix. */
+static void lift(nh_spectrum *s, const double *split, const double *basis, const nh_eigen *e,
+                 int from, int to)
 {
     const int n = s->n, m = e->n;
     double complex *right = s->right + to * n, *left = s->left + to * n, product = 0;
@@ -117,9 +126,8 @@ static void lift(nh_spectrum *s, const double *a, const double *basis, const nh_
     /* those split off last first: an earlier part is affected by the later ones */
     for (int i = m; i < n; i++) {
         double complex sum = 0;
-        for (int r = 0; r < n; r++)
-            for (int c = 0; c < n; c++)
-                sum += basis[i * n + r] * a[r * n + c] * right[c];
+        for (int c = 0; c < n; c++)
+            sum += split[(i - m) * n + c] * right[c];
         for (int c = 0; c < n; c++)
             right[c] += sum / value * basis[i * n + c];
     }
@@ -144,15 +152,16 @@ static bool find_others(nh_spectrum *s, const double *a, const double *basis, do
 {
     nh_eigen e = {0};
     int *order = malloc(((size_t)m + 1) * sizeof *order);
-    compress(s->n, m, a, basis, work);
+    compress(s->n, m, a, basis, work + m * m, work);
     const bool ok = order && nh_eigen_find(&e, m, work);
+    apply_left(s->n, s->n - m, basis + m * s->n, a, work);
     if (ok) {
         sort(&e, order);
         s->count = m;
         for (int i = 0; i < m; i++) {
             s->value[i] = e.value[order[i]];
             s->condition[i] = e.condition[order[i]];
-            lift(s, a, basis, &e, order[i], i);
+            lift(s, work, basis, &e, order[i], i);
         }
         for (int i = 0; i < m; i++)
             s->error[i] = error_of(s, i);

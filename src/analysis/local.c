@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SETTLE_MOST = 30 }; /* iterations */
+enum {
+    SETTLE_MOST = 30, /* iterations */
+    VELOCITIES_MOST = 1000
+};
 
 /* ---- creation ---- */
 
@@ -76,6 +79,11 @@ static nh_status check(const nh_system *system, nh_report *report)
     if (!system->mechanics)
         return nh_fail(report, NH_NOT_APPLICABLE,
                        "a system of C functions has no expressions to differentiate");
+    if (system->velocities > VELOCITIES_MOST)
+        return nh_fail(
+            report, NH_TOO_LARGE,
+            "%s has %d velocities; linearisation uses dense matrices and takes at most %d",
+            system->name, system->velocities, VELOCITIES_MOST);
     return NH_OK;
 }
 

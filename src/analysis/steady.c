@@ -142,12 +142,15 @@ static void fill_coordinates(nh_steady *w)
 {
     const nh_local *s = w->s;
     double *one = w->work, *v = one + s->n, *a = v + s->n;
+    bool moves = false;
+    for (int i = 0; i < w->g->count; i++)
+        moves |= nh_steady_rates(w)[i] != 0;
     memset(one, 0, (size_t)s->n * sizeof *one);
     for (int i = 0; i < s->coordinates; i++) {
         one[i] = 1;
         nh_steady_field(w, nh_steady_rates(w), one, false, v);
         nh_steady_field(w, nh_steady_rates(w), v, false, a);
-        fill(w, i, i, v, a);
+        fill(w, i, i, moves ? v : NULL, a);
         one[i] = 0;
     }
 }
