@@ -39,13 +39,15 @@ for name, files in places((os.path.basename(path), path) for path in texts):
         wrong.append("%s is the name of several files: %s" % (name, ", ".join(files)))
 for name, files in places((next(filter(None, match)), path) for path, text in compiled.items() for match in TYPE.findall(text)):
     wrong.append("the type %s is defined in %s" % (name, ", ".join(files)))
-# Entries of tables have a meaning wherever the table is read, and methods define the words of their family's headers.
+# Entries of tables have a meaning wherever the table is read. The words of the kernel language have a form for each way to
+# run (one lane, several, four points, recorded), and methods define those of their family: they are one vocabulary.
 entries = set(re.findall(r"^(\w+)\(", "\n".join(text for path, text in compiled.items() if path.endswith(".def")), re.M))
 in_headers = {name for path, text in compiled.items() if path.endswith(".h") for name in lasting(path, text)}
 meanings = collections.defaultdict(set)
 for path, text in compiled.items():
     for name, meaning in MACRO.findall(text) if not re.match(r"src/method/.*\.c$", path) else ():
-        meanings[name, path].add(" ".join(meaning.split()))
+        kernels = re.match(r"src/(kernel|method)/", path)
+        meanings[name, "src/kernel, src/method" if kernels else path].add("" if kernels else " ".join(meaning.split()))
 for name, files in places(meanings):
     if name in in_headers - entries and len({frozenset(meanings[name, path]) for path in files}) > 1:
         wrong.append("the macro %s of a header is also defined elsewhere: %s" % (name, ", ".join(files)))
