@@ -39,7 +39,8 @@ typedef struct origin {   /* what makes an array */
 typedef struct item {           /* an instruction, described by its addresses */
     uint32_t instruction, kind; /* kind: the operation, and whether it makes outputs */
     uint32_t array[3];
-    int64_t index[4]; /* of the operands, and as an output; a cosine's as an output in place of c */
+    int64_t index[4]; /* of the operands a, b, c and of the output; of the cosine's output instead
+                       * of c where a sine and a cosine are computed together */
 } item;
 
 typedef struct family {

@@ -461,7 +461,7 @@ bool nh_derive_surface(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
 /* ---- the list ---- */
 
 const char *const nh_fn_name[NH_FN_COUNT] = {
-#define FN(name, outputs, derive) #name,
+#define FN(name, outputs, inverse, derive) #name,
 #include "mechanics/functions.def"
 #undef FN
 };
@@ -476,7 +476,7 @@ size_t nh_fn_outputs(nh_fn fn, const nh_fn_sizes *sizes)
     const size_t events = (size_t)sizes->events, changes = (size_t)sizes->changes;
     const size_t kinks = (size_t)sizes->kinks;
     const size_t count[] = {
-#define FN(name, outputs, derive) outputs,
+#define FN(name, outputs, inverse, derive) outputs,
 #include "mechanics/functions.def"
 #undef FN
     };
@@ -506,41 +506,25 @@ static bool is_complete(const nh_mechanics *s, nh_fn fn, size_t count)
     return count == expected;
 }
 
-/* Whether a function can be derived without M^-1. */
-static bool stands_without_mass(const nh_mechanics *s, nh_fn fn)
+static bool needs_inverse_mass(const nh_mechanics *s, nh_fn fn)
 {
-    switch (fn) {
-    case NH_FN_CONSTRAINT:
-    case NH_FN_INPUTS:
-    case NH_FN_MATRICES:
-    case NH_FN_BALANCE:
-    case NH_FN_BALANCE_ALONG:
-    case NH_FN_OBSERVE_ALONG:
-    case NH_FN_EQUATIONS:
-    case NH_FN_EQUATIONS_ALONG:
-    case NH_FN_EQUATIONS_TWICE:
-    case NH_FN_OUTPUTS_ALONG:
-    case NH_FN_ENERGY:
-    case NH_FN_POTENTIAL:
-    case NH_FN_SURFACE:
-    case NH_FN_END:
-        return true;
-    case NH_FN_OBSERVE:
-    case NH_FN_KINKS:
-        return s->problem->reactions == 0;
-    default:
-        return false;
-    }
+    const bool reactions = s->problem->reactions > 0;
+    const bool needs[] = {
+#define FN(name, outputs, inverse, derive) inverse,
+#include "mechanics/functions.def"
+#undef FN
+    };
+    return needs[fn];
 }
 
 nh_status nh_mechanics_function(nh_mechanics *s, nh_fn fn, nh_expr_list *out, nh_report *report)
 {
     static nh_derive_function *const derive[] = {
-#define FN(name, outputs, derive_) derive_,
+#define FN(name, outputs, inverse, derive_) derive_,
 #include "mechanics/functions.def"
 #undef FN
     };
-    nh_status status = stands_without_mass(s, fn) ? NH_OK : nh_mass_needed(s, report);
+    nh_status status = needs_inverse_mass(s, fn) ? nh_mass_needed(s, report) : NH_OK;
     nh_expr *work = status == NH_OK ? calloc((size_t)s->n + 1, sizeof *work) : NULL;
     size_t before = out->count;
     bool ok = work && derive[fn](s, work, out) && !nh_graph_failed(s->g);

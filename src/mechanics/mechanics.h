@@ -21,7 +21,7 @@
 
 /* The functions of functions.def. */
 typedef enum nh_fn {
-#define FN(name, outputs, derive) NH_FN_##name,
+#define FN(name, outputs, inverse, derive) NH_FN_##name,
 #include "mechanics/functions.def"
 #undef FN
     NH_FN_COUNT
@@ -118,7 +118,7 @@ int nh_mechanics_ng(const nh_mechanics *mechanics);
 /* Creates the expressions of one function: functions.c, frame.c, transport.c. `work` has room for n
  * expressions, all zero. */
 typedef bool nh_derive_function(nh_mechanics *mechanics, nh_expr *work, nh_expr_list *out);
-#define FN(name, outputs, derive) nh_derive_function derive;
+#define FN(name, outputs, inverse, derive) nh_derive_function derive;
 #include "mechanics/functions.def"
 #undef FN
 

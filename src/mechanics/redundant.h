@@ -1,5 +1,5 @@
-/* The parts of redundant.c: positions that satisfy all conditions (landing.c), and constraints as
- * rows, of which a combination may vanish there (dependent.c). */
+/* What redundant.c works with: a search for positions that satisfy all conditions (landing.c), and
+ * the rows of constraints there, some of which may follow from others (dependent.c). */
 #ifndef NH_MECHANICS_REDUNDANT_H
 #define NH_MECHANICS_REDUNDANT_H
 

@@ -6,7 +6,7 @@
  * three more stages, which only steps without a bridge need (explicit_between.h). */
 #define STAGES 12
 #define EXTRA 3
-#define BENDS 4
+#define MORE_TERMS 4
 #define ESTIMATES 2
 #define ERROR_ORDER 8
 #define DAMPING 0.02

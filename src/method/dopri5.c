@@ -5,7 +5,7 @@
  * no further stages. */
 #define STAGES 6
 #define EXTRA 0
-#define BENDS 1
+#define MORE_TERMS 1
 #define ESTIMATES 1
 #define ERROR_ORDER 5
 #define DAMPING 0.04

@@ -2,7 +2,7 @@
  * the other numbers (explicit_table.h). */
 #define STAGES (k->size[0])
 #define EXTRA (k->size[1])
-#define BENDS (k->size[2])
+#define MORE_TERMS (k->size[2])
 #define ESTIMATES (k->size[3])
 #define ERROR_ORDER (k->size[4])
 #define SPARE (k->size[5])

@@ -51,7 +51,7 @@ static ASIDE int extend(kernel *k, const flow *f, double t, real h, mask lanes, 
         f->change[STATE + c] = select_(lanes, begin, f->change[STATE + c]);
         f->change[2 * STATE + c] = select_(lanes, end, f->change[2 * STATE + c]);
     }
-    for (int b = 0; b < BENDS; b++) {
+    for (int b = 0; b < MORE_TERMS; b++) {
         real *bend = f->change + (3 + b) * STATE;
         combine(k, BEND(b), TABLE_POINTS, slope, sum);
         EACH(c, STATE) bend[c] = select_(lanes, h * sum[c], bend[c]);
@@ -65,7 +65,7 @@ static inline void within_extension(const kernel *k, const flow *f, real x, real
 {
     const real rest = broadcast(1) - x;
     EACH(c, STATE) y[c] = broadcast(0);
-    for (int i = 2 + BENDS; i >= 0; i--) {
+    for (int i = 2 + MORE_TERMS; i >= 0; i--) {
         const real factor = i % 2 == 0 ? x : rest;
         EACH(c, STATE) y[c] = (y[c] + f->change[i * STATE + c]) * factor;
     }

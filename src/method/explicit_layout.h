@@ -4,7 +4,7 @@
  * A file that includes this one first defines
  *     STAGES        their number
  *     EXTRA         points that only the interpolation needs
- *     BENDS         terms of the interpolation beyond the third
+ *     MORE_TERMS    terms of the interpolation beyond the third
  *     ESTIMATES     of the error: one or two
  *     ERROR_ORDER   the order of the error estimate in h
  *     DAMPING       of the step size control
@@ -13,7 +13,7 @@
  *     PIER          see explicit_between.h; not defined, or 0, for methods without bridges
  *
  * The table contains the nodes, then rows of the same length: a_ij of every point, where the row of
- * the new state is b; the estimates; the bends. DAMPING, STABLE and PIER follow, for the general
+ * the new state is b; the estimates; the further terms. DAMPING, STABLE and PIER follow, for the general
  * kernel; after that come a number that tells whether there are scales, and the scales of the
  * components of a state. */
 #ifndef NH_METHOD_EXPLICIT_LAYOUT_H
@@ -23,7 +23,7 @@
 #define SPARE 0
 #endif
 #define TABLE_POINTS (STAGES + 1 + EXTRA) /* the stages, the new state, and the points after it */
-#define CONTROLS (TABLE_POINTS * (1 + TABLE_POINTS + ESTIMATES + BENDS))
+#define CONTROLS (TABLE_POINTS * (1 + TABLE_POINTS + ESTIMATES + MORE_TERMS))
 #define OWN_TABLE (CONTROLS + 3)
 
 #define SETTLE_ROOM(n, m, nb) (2 * (n) + (nb) + 2 * (m) + 2)

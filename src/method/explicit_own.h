@@ -157,9 +157,9 @@ static inline real stable_stretch(kernel *k, real wanted, real h, const real *sl
     less_blocks(dy, y1, late, STATE);
     less_blocks(df, end, before, STATE);
     const real apart = squares(STATE, dy, unit), slopes = squares(STATE, df, unit);
-    const real longer = h * wanted, told = broadcast(1e-26 / (TOLERANCE * TOLERANCE));
-    const mask told_apart = less(told, apart); /* else it is round-off */
-    const mask close = told_apart & less(apart * (STABLE * STABLE), slopes * (longer * longer));
+    const real longer = h * wanted, round_off = broadcast(1e-26 / (TOLERANCE * TOLERANCE));
+    const mask close =
+        less(round_off, apart) & less(apart * (STABLE * STABLE), slopes * (longer * longer));
     RELEASE(k);
     if (!any(close))
         return wanted;
@@ -391,7 +391,7 @@ static inline int begin_own_steps(kernel *k)
         f.y[N + i] = k->v[i];
     }
     EACH(c, STATE) f.from[c] = f.y[c], f.low[c] = broadcast(0);
-    EACH(c, (3 + BENDS) * STATE) f.change[c] = broadcast(0);
+    EACH(c, (3 + MORE_TERMS) * STATE) f.change[c] = broadcast(0);
     EACH_ANGLE(BEGIN_TURNS)
     k->memory[LAST_ERROR] = broadcast(LEAST_LAST);
     return first_step(k, &f);

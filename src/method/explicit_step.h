@@ -50,7 +50,7 @@ typedef struct flow {
     real *y, *low;       /* [STATE] that end, and its rounding error */
     real *past;          /* [3][N], for methods with bridges: the displacement of that step, and the
                           * velocities and accelerations at its start */
-    real *from, *change; /* [STATE], [3 + BENDS][STATE]: the interpolation over that step */
+    real *from, *change; /* [STATE], [3 + MORE_TERMS][STATE]: the interpolation over that step */
     real *turns;         /* [2] for each angle: revolutions taken off y, and off `from` */
 } flow;
 
@@ -58,7 +58,7 @@ static inline flow flow_of(kernel *k)
 {
     real *slope = k->memory + SCALARS, *y = slope + WIDTH;
     real *past = y + 2 * STATE, *from = past + PAST(N), *change = from + STATE;
-    return (flow){slope, y, y + STATE, past, from, change, change + (3 + BENDS) * STATE};
+    return (flow){slope, y, y + STATE, past, from, change, change + (3 + MORE_TERMS) * STATE};
 }
 
 /* ---- settling ---- */
@@ -293,13 +293,13 @@ static ONCE int arrive(kernel *k, double t, real h, real *y1, real *rise, real *
                        real *kinetic)
 {
     HOLD(k);
-    LOCAL(told, STATE);
+    LOCAL(proposed, STATE);
     real *out = slope + STAGES * WIDTH;
     if (rise)
-        copy_blocks(told, y1, STATE);
+        copy_blocks(proposed, y1, STATE);
     TRY_(settle(k, t + LANE(h, 0), y1, y1 + N, k->memory[KINETIC], kinetic, 0));
     if (rise)
-        EACH(c, STATE) rise[c] = fma_(h, rise[c], y1[c] - told[c]);
+        EACH(c, STATE) rise[c] = fma_(h, rise[c], y1[c] - proposed[c]);
     EACH(c, N) out[c] = y1[N + c];
     TRY_(slope_at(k, t + LANE(h, 0), y1, out + N));
     RELEASE(k);

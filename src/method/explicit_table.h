@@ -33,7 +33,7 @@ static void explicit_sizes(const double *option, int *size)
     (void)option;
     size[0] = STAGES;
     size[1] = EXTRA;
-    size[2] = BENDS;
+    size[2] = MORE_TERMS;
     size[3] = ESTIMATES;
     size[4] = ERROR_ORDER;
     size[5] = SPARE;
@@ -67,7 +67,7 @@ static bool explicit_adapts(const double *option)
 static size_t explicit_memory(const nh_shape *s, const double *option)
 {
     const size_t n = (size_t)s->n, width = 2 * n + (size_t)s->m, fixed = SCALARS + width;
-    const size_t own = 2 * n * (6 + BENDS) + PAST(n) + 2 * (size_t)s->angles;
+    const size_t own = 2 * n * (6 + MORE_TERMS) + PAST(n) + 2 * (size_t)s->angles;
     return explicit_adapts(option) ? fixed + own : fixed;
 }
 

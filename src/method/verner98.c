@@ -6,7 +6,7 @@
  * four more stages. */
 #define STAGES 16
 #define EXTRA 4
-#define BENDS 5
+#define MORE_TERMS 5
 #define ESTIMATES 1
 #define ERROR_ORDER 9
 #define DAMPING 0.02
