@@ -48,20 +48,8 @@ def kernel_text(src, file):
     """The text of an emitted kernel begins after real.h and trig.h: the emitter puts those, and the
     system's functions, in front. What general kernels alone have stays out."""
     return inline(src, "method/" + file,
-                  {"mechanics/mechanics.h", "base/dense.h", "method/method.h", "method/spark_fused.h"})
-
-
-def quad_text(src):
-    """The arithmetic of real.h and trig.h over four numbers, for kernels that have it over one as well: everything
-    that the headers define gets the prefix quad_, and real is called quad. Behind it the same renaming in
-    macros, for what the emitter writes over quads; the second text ends that."""
-    text = inline(src, "kernel/trig.h", set())
-    names = set(re.findall(r"^#define (\w+)|^static inline \w+ (\w+)\(|^typedef (?:\w+ )+?(\w+)(?: __attribute__|;)", text, re.M))
-    names = sorted({name for groups in names for name in groups if name})
-    new = {name: "quad" if name == "real" else "quad_" + name for name in names}
-    text = re.sub(r"\b(%s)\b" % "|".join(names), lambda m: new[m[1]], text)
-    begin = "#define quad_LANES 4\n" + text + "".join("#define %s %s\n" % pair for pair in sorted(new.items()) if pair[0] != "LANES")
-    return begin, "".join("#undef %s\n" % name for name in names if name != "LANES")
+                  {"mechanics/mechanics.h", "base/dense.h", "method/method.h", "kernel/general.h", "method/spark_fused.h",
+                   "method/spark_traced.h"})
 
 
 def calls(text, macro=r"CALL\w*"):
@@ -164,9 +152,9 @@ def kernels(out, src, definitions, with_texts):
         for file in files:
             text = kernel_text(src, file)
             o.write('    {"%s",\n     %s,\n     %s,\n%s},\n' % (file, calls(text), calls(text, "CALL_POINTS"), literal(text if with_texts else "")))
-        quad, quad_end = quad_text(src)
         callbacks = inline(src, "system/callbacks.h", set())
-        for file, text in (("callbacks.h", callbacks), ("quad.h", quad), ("quad_end.h", quad_end)):
+        quads = [("quad%s.h" % end, inline(src, "kernel/quads%s.h" % end, set())) for end in ("", "_end")]
+        for file, text in (("callbacks.h", callbacks), *quads):
             o.write('    {"%s", 0, 0,\n%s},\n' % (file, literal(text if with_texts else "")))
         o.write("};\n")
         for kind, field in (("const char *nh_embedded_kernel", "text"), ("nh_fn_set nh_embedded_calls", "calls"),

@@ -5,6 +5,7 @@
 #include "code/emit.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -169,16 +170,25 @@ static pattern rows_of_positions(const nh_shape *s)
     return (pattern){"G", s->positions, s->k_first + (s->m - s->positions), s->k_column};
 }
 
-/* out += a x, or with the transpose of a. */
-static void add_product(nh_text *out, const char *prefix, const pattern *p, bool transposed)
+/* A product has a function for each kind of number, and a macro that chooses one (kernel.h). */
+static void product_head(nh_text *out, const char *kind, const char *name, const char *parameters,
+                         const char *passed)
 {
-    const char *verb = transposed ? "add" : "apply";
+    if (strcmp(kind, "product") == 0)
+        nh_text_add(out, "#define %s(k, out, %s) PRODUCT(%s, out)(out, %s)\n", name, passed, name,
+                    passed);
+    nh_text_add(out, "static inline void %s_%s(real *out, %s)\n{\n    (void)out;\n", kind, name,
+                parameters);
+}
+
+/* out += a x, or with the transpose of a. */
+static void add_product(nh_text *out, const char *kind, const pattern *p, bool transposed)
+{
+    char name[16];
     const int begin = p->first[0], entries = p->first[p->rows] - begin;
-    nh_text_add(out,
-                "#define %s%s_%s(k, out, a, x) %snh_%s_%s(out, a, x)\n"
-                "static inline void %snh_%s_%s(real *out, const real *a, const real *x)\n"
-                "{\n    (void)out; (void)a; (void)x;\n",
-                prefix, verb, p->name, prefix, verb, p->name, prefix, verb, p->name);
+    snprintf(name, sizeof name, "%s_%s", transposed ? "add" : "apply", p->name);
+    product_head(out, kind, name, "const real *a, const real *x", "a, x");
+    nh_text_add_plain(out, "    (void)a; (void)x;\n");
     const bool loop = entries > UNROLLED_MAX;
     if (loop) {
         const char *to = transposed ? "column[e]" : "j", *of = transposed ? "j" : "column[e]";
@@ -219,7 +229,7 @@ static bool loop_KB(nh_text *out, const nh_shape *s)
     nh_text_add(
         out,
         "    for (int p = 0; p < %d; p++) {\n"
-        "        real sum = broadcast(0), *to = S + pair[p] / %d * stride + pair[p] %% %d;\n"
+        "        real sum = broadcast(0), *to = out + pair[p] / %d * stride + pair[p] %% %d;\n"
         "        for (int e = first[p]; e < first[p + 1]; e++)\n"
         "            sum = fma_(a[of_a[e]], b[of_b[e]], sum);\n"
         "        *to = fma_(broadcast(c), sum, *to);\n"
@@ -241,20 +251,17 @@ static void unrolled_KB(nh_text *out, const nh_shape *s)
                 nh_text_add(out, "        sum = fma_(a[%d], b[%d], sum);\n", s->pair_k[e],
                             s->pair_b[e]);
             nh_text_add(out,
-                        "        S[%d * stride + %d] = fma_(broadcast(c), sum, S[%d * stride + "
+                        "        out[%d * stride + %d] = fma_(broadcast(c), sum, out[%d * stride + "
                         "%d]);\n    }\n",
                         i, j, i, j);
         }
 }
 
-static void add_KB(nh_text *out, const char *prefix, const nh_shape *s)
+static void add_KB(nh_text *out, const char *kind, const nh_shape *s)
 {
-    nh_text_add(out,
-                "#define %sadd_KB(k, S, stride, c, a, b) %snh_add_KB(S, stride, c, a, b)\n"
-                "static inline void %snh_add_KB(real *S, int stride, double c, const real *a, "
-                "const real *b)\n"
-                "{\n    (void)S; (void)stride; (void)c; (void)a; (void)b;\n",
-                prefix, prefix, prefix);
+    product_head(out, kind, "add_KB", "int stride, double c, const real *a, const real *b",
+                 "stride, c, a, b");
+    nh_text_add_plain(out, "    (void)stride; (void)c; (void)a; (void)b;\n");
     if (s->pair_first[s->m * s->m] > UNROLLED_MAX)
         out->failed |= !loop_KB(out, s);
     else
@@ -262,17 +269,17 @@ static void add_KB(nh_text *out, const char *prefix, const nh_shape *s)
     nh_text_add_plain(out, "}\n\n");
 }
 
-static void products(nh_text *out, const char *prefix, const nh_shape *s)
+static void products(nh_text *out, const char *kind, const nh_shape *s)
 {
     const pattern B = {"B", s->m, s->b_first, s->b_column},
                   K = {"K", s->m, s->k_first, s->k_column}, G = rows_of_positions(s);
-    add_product(out, prefix, &B, true);
-    add_product(out, prefix, &K, true);
-    add_product(out, prefix, &G, true);
-    add_product(out, prefix, &K, false);
-    add_product(out, prefix, &G, false);
+    add_product(out, kind, &B, true);
+    add_product(out, kind, &K, true);
+    add_product(out, kind, &G, true);
+    add_product(out, kind, &K, false);
+    add_product(out, kind, &G, false);
     if (s->pair_first)
-        add_KB(out, prefix, s);
+        add_KB(out, kind, s);
 }
 
 /* ---- the whole ---- */
@@ -394,19 +401,23 @@ static bool want_quads(const nh_emission *what)
     return wanted;
 }
 
-/* The arithmetic, some functions and the products once more, over four numbers, under other names.
- * `quad_end` undoes the renaming that `quad` leaves in force. */
+/* The arithmetic, some functions and the products once more, over four numbers, under other names
+ * (kernel/quads.h); functions that are not called at points only have to be known. */
 static nh_status quads(nh_text *out, const nh_emission *what, nh_report *report)
 {
     if (!want_quads(what))
         return NH_OK;
     nh_text_add_plain(out, "#if defined(__AVX2__) && defined(__FMA__)\n#define NH_QUADS 1\n");
     nh_text_add_plain(out, what->quad);
-    for (int fn = 0; fn < NH_FN_COUNT; fn++)
-        if (nh_fn_in(what->point_calls, fn) && what->tape[fn] &&
-            !function(out, "quad_", nh_fn_name[fn], false, what->tape[fn]))
+    for (int fn = 0; fn < NH_FN_COUNT; fn++) {
+        if (!nh_fn_in(what->point_calls, fn))
+            continue;
+        if (!what->tape[fn])
+            nh_text_add(out, "#define quad_fn_%s fn_%s\n", nh_fn_name[fn], nh_fn_name[fn]);
+        else if (!function(out, "quad_", nh_fn_name[fn], false, what->tape[fn]))
             return nh_fail_memory(report);
-    products(out, "quad_", what->shape);
+    }
+    products(out, "quad", what->shape);
     nh_text_add_plain(out, what->quad_end);
     nh_text_add_plain(out, "#endif\n");
     return NH_OK;
@@ -420,8 +431,9 @@ static void forbid(nh_text *out, const char *name, bool exported)
     if (exported) {
         nh_text_add(out,
                     "/* never called with these options */\n"
-                    "#define fn_%s(t, q, v, x, out, u) \\\n"
-                    "    ((void)(t), (void)(q), (void)(v), (void)(x), (void)(out), (void)(u))\n",
+                    "static inline void fn_%s(double t, const real *q, const real *v, const real "
+                    "*x, real *out, const real *u)\n"
+                    "{\n    (void)t; (void)q; (void)v; (void)x; (void)out; (void)u;\n}\n",
                     name);
         return;
     }
@@ -456,7 +468,7 @@ nh_status nh_emit(nh_text *out, const nh_emission *what, nh_report *report)
         callbacks(out, what);
     if (status != NH_OK)
         return status;
-    products(out, "", what->shape);
+    products(out, "product", what->shape);
     nh_text_add_plain(out, mark + strlen(MARK));
     return out->failed ? nh_fail_memory(report) : NH_OK;
 }

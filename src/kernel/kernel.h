@@ -14,8 +14,6 @@
  *     EACH(i, count)    a loop, unrolled where the count is a small constant
  *     EACH_QUICKLY      the same, four at a time where it is not; for the loops of a short step
  *     CALL(FN, t, q, v, x, out)   a function of mechanics.h; leaves the step when it fails
- *     CALL_POINTS(FN, q, v, x, out)   the same at four points of one trajectory, over `quad`; in
- *                       emitted kernels of one lane with NH_QUADS only
  *     OPTION(i), TABLE  the method's options and the table it prepared
  *     WEIGHT(w)         *w in all lanes, for w in the table
  *     OPTION_INT(i)     an integer option; in an emitted kernel also for #if and sizes
@@ -36,6 +34,11 @@
 #define sin_(x) watched_sin(widest, x)
 #define cos_(x) watched_cos(widest, x)
 #define sincos_(x, sine, cosine) watched_sincos(widest, x, sine, cosine)
+#endif
+#ifdef NH_QUADS /* sparse products are over one number as well as over four */
+#define PRODUCT(name, out) _Generic(*(out), quad : quad_##name, default : product_##name)
+#else
+#define PRODUCT(name, out) product_##name
 #endif
 /* NH_FUNCTIONS_HERE */
 #ifdef NH_ABREAST
@@ -83,7 +86,6 @@ typedef struct kernel {
 #define EACH_QUICKLY EACH
 #ifndef NH_CALLBACKS
 #define CALL(FN, t, q, v, x, out) fn_##FN(t, q, v, x, out, k->u WATCH_OF(k))
-#define CALL_POINTS(FN, q, v, x, out) quad_fn_##FN(0, q, v, x, out, 0)
 #else
 #define EVALUATE(FN, t, q, v, x, out)                                                              \
     user_call((nh_callback_space *)k->io->self, NH_FN_##FN, t, q, v, x, out)
@@ -105,39 +107,7 @@ typedef struct kernel { /* with copies of what steps read often */
     nh_call_fn *const *call;
     const void *self;
 } kernel;
-#define N (k->n)
-#define M (k->m)
-#define NK (k->nk)
-#define NB (k->nb)
-#define POSITIONS (k->positions)
-#define NG (k->io->shape->ng)
-#define NF (k->io->shape->nf)
-#define ROTATIONS (k->io->shape->rotations)
-#define ROTATION(r) (k->io->shape->rotation[r])
-#define NBG (NB - k->b_first[M - POSITIONS])
-#define REACTION_IS_LINEAR (k->reaction_is_linear)
-#define CONSTANT_MASS (k->constant_mass)
-#define SEPARABLE (k->io->shape->separable)
-#define AFFINE (k->io->shape->affine)
-#define LINEAR (k->io->shape->linear)
-#define PLAIN_MOMENTUM (k->io->shape->plain_momentum)
-#define DRIVER (k->io->shape->driver)
-#define ENERGY_SCALES (k->io->shape->energy_scales)
-#define FLAT (k->io->shape->flat)
-#define SLOPE_DEGREE (k->io->shape->slope_degree)
-#define SURFACE_DEGREE (k->io->shape->surface_degree)
-#define SIZE_OF_POSITIONS (k->io->shape->size_of_positions)
-#define NONIDEAL (k->io->shape->nonideal)
-#define COMPENSATED (k->compensated)
-#define OPTION(i) (k->option[i])
-#define OPTION_INT(i) ((int)OPTION(i))
-#define TABLE (k->table)
-#define WEIGHT(w) broadcast(*(w))
-#define LOCAL(name, count)                                                                         \
-    real *name = k->top;                                                                           \
-    k->top += (count)
-#define EACH(i, count) for (int i = 0; i < (count); i++)
-#define EACH_QUICKLY(i, count) _Pragma("GCC unroll 4") EACH(i, count)
+#include "kernel/general.h"
 #define EVALUATE(FN, t, q, v, x, out)                                                              \
     k->call[NH_FN_##FN](k->self, NH_FN_##FN, t, q, v, x, out, k->u)
 
@@ -148,70 +118,6 @@ static inline void note_scratch(kernel *k)
 {
     if (k->top > k->peak)
         k->peak = k->top;
-}
-
-/* out += B l and out += K^T l, and S = K B; emitted kernels have these unrolled over the pattern.
- */
-static inline void add_B(const kernel *k, real *restrict out, const real *B, const real *l)
-{
-    const int *restrict first = k->b_first, *restrict column = k->b_column;
-    for (int j = 0, e = 0; j < M; j++) {
-        const real lj = l[j];
-        for (const int end = first[j + 1]; e < end; e++)
-            out[column[e]] = fma_(B[e], lj, out[column[e]]);
-    }
-}
-
-static inline void add_K(const kernel *k, real *out, const real *K, const real *l)
-{
-    const nh_shape *s = k->io->shape;
-    for (int j = 0; j < s->m; j++)
-        for (int e = s->k_first[j]; e < s->k_first[j + 1]; e++)
-            out[s->k_column[e]] = fma_(K[e], l[j], out[s->k_column[e]]);
-}
-
-/* out += K x */
-static inline void apply_K(const kernel *k, real *out, const real *K, const real *x)
-{
-    const nh_shape *s = k->io->shape;
-    for (int j = 0; j < s->m; j++)
-        for (int e = s->k_first[j]; e < s->k_first[j + 1]; e++)
-            out[j] = fma_(K[e], x[s->k_column[e]], out[j]);
-}
-
-/* The same for the rows of conditions on positions alone, G: l and the second out have POSITIONS
- * numbers. */
-static inline void add_G(const kernel *k, real *out, const real *G, const real *l)
-{
-    const nh_shape *s = k->io->shape;
-    const int from = s->m - s->positions, *first = s->k_first + from;
-    for (int j = 0; j < s->positions; j++)
-        for (int e = first[j]; e < first[j + 1]; e++)
-            out[s->k_column[e]] = fma_(G[e - first[0]], l[j], out[s->k_column[e]]);
-}
-
-static inline void apply_G(const kernel *k, real *out, const real *G, const real *x)
-{
-    const nh_shape *s = k->io->shape;
-    const int from = s->m - s->positions, *first = s->k_first + from;
-    for (int j = 0; j < s->positions; j++)
-        for (int e = first[j]; e < first[j + 1]; e++)
-            out[j] = fma_(G[e - first[0]], x[s->k_column[e]], out[j]);
-}
-
-/* S[i * stride + j] += c (K B)_ij */
-static inline void add_KB(const kernel *k, real *S, int stride, double c, const real *K,
-                          const real *B)
-{
-    const nh_shape *s = k->io->shape;
-    for (int i = 0; i < s->m; i++)
-        for (int j = 0; j < s->m; j++) {
-            int pair = i * s->m + j;
-            real sum = broadcast(0);
-            for (int e = s->pair_first[pair]; e < s->pair_first[pair + 1]; e++)
-                sum = fma_(K[s->pair_k[e]], B[s->pair_b[e]], sum);
-            S[i * stride + j] = fma_(broadcast(c), sum, S[i * stride + j]);
-        }
 }
 
 #endif

@@ -6,43 +6,51 @@
 #ifndef NH_METHOD_SPARK_NEWTON_H
 #define NH_METHOD_SPARK_NEWTON_H
 
-/* x: the unknowns and X. r: the residuals of the unknowns, and the conditions. work: the spark. */
+typedef struct newton_arrays {
+    spark *s;
+    spark_round *t;
+} newton_arrays;
+
+/* x: the unknowns and X. r: the residuals of the unknowns, and the conditions. work: the arrays. */
 static int newton_gap(kernel *k, const double *x, double *r, double *work)
 {
-    spark *s = (spark *)work;
+    spark *s = ((newton_arrays *)work)->s;
+    spark_round *t = ((newton_arrays *)work)->t;
     EACH(e, UNKNOWNS * N) s->x[e] = x[e];
     EACH(e, S * M) s->X[e] = x[UNKNOWNS * N + e];
-    TRY_(IN_ITS_WAY(evaluate, k, s));
-    const double *values = s->values;
-    IN_ITS_WAY(find_gaps, k, s, r);
+    TRY_(evaluate(k, s, t));
+    if (PLAIN_MOMENTUM)
+        find_gaps_pushes(k, s, t, r);
+    else
+        find_gaps_rises(k, s, t, r);
     for (int c = 0; c < S; c++)
         for (int e = 0; e < M; e++) {
             double sum = 0;
-            EACH_POINT(i) sum += weights_of(k, i, e)[c * POINTS] * POINT_k(i)[e];
+            EACH_POINT(i) sum += weights_of_condition(k, i, e)[c * POINTS] * POINT_k(i)[e];
             r[UNKNOWNS * N + c * M + e] = sum;
         }
     for (int c = 0; c < S && POSITIONS > 0; c++)
         EACH_POINT(i)
     if (TABLE_UG(c)[i] != 0)
         EACH(e, POSITIONS)
-    r[UNKNOWNS * N + c * M + FIRST_POSITION + e] += TABLE_UG(c)[i] * POINT_g(i)[e] / k->h;
+    r[UNKNOWNS * N + c * M + FIRST_POSITION + e] += TABLE_UG(c)[i] * SURFACE_g(i)[e] / k->h;
     return NH_KERNEL_OK;
 }
 
 /* Sizes of velocities from those of the state; of impulses from momenta and forces, and from how
  * the constraints act on them. */
-static int newton_sizes(kernel *k, spark *s, newton_problem *problem)
+static int newton_sizes(kernel *k, spark *s, spark_round *t, newton_problem *problem)
 {
     double *size = problem->size, most = 0, of_K = 0;
     EACH(e, UNKNOWNS * N) size[e] = newton_velocity_size(k, e % N);
     EACH(e, UNKNOWNS * N) s->x[e] = 0;
     EACH(e, S * M) s->X[e] = 0;
     set_base(k, s);
-    TRY_(IN_ITS_WAY(evaluate, k, s));
-    const double *values = s->values;
+    TRY_(evaluate(k, s, t));
     EACH_STAGE(j)
     {
-        most = fmax(most, fmax(largest(k, STAGE_P(j), N), fabs(k->h) * largest(k, STAGE_F(j), N)));
+        most =
+            fmax(most, fmax(largest(k, VALUES_P(j), N), fabs(k->h) * largest(k, VALUES_F(j), N)));
         of_K = fmax(of_K, largest(k, POINT_K(j), NK));
     }
     EACH(e, S * M) size[UNKNOWNS * N + e] = most > 0 && of_K > 0 ? most / of_K : 1;
@@ -51,11 +59,17 @@ static int newton_sizes(kernel *k, spark *s, newton_problem *problem)
 
 enum { GUESS_ROUNDS_MAX = 14 }; /* a rate of 0.2; if it is slower, the guess is not trusted */
 
-#if OF_RISES
+/* Pushes need no guess, and their kernels do not compute accelerations. */
+#ifdef NH_EMITTED
+#if PLAIN_MOMENTUM
+#define guess_by_accelerations(k, s, t, slope) ((void)(slope), 0)
+#endif
+#endif
+#ifndef guess_by_accelerations
 /* Finds the rises by collocation on q' = v, v' = a(t, q, v) with the same weights: near a singular
  * mass matrix, momenta hardly determine the velocities, but accelerations do. Returns whether that
  * converged. */
-static int guess_by_accelerations(kernel *k, spark *s, double *slope)
+static int guess_by_accelerations(kernel *k, spark *s, spark_round *t, double *slope)
 {
     const int width = N + M;
     double change = 1, size = 0;
@@ -64,15 +78,15 @@ static int guess_by_accelerations(kernel *k, spark *s, double *slope)
     for (int round = 0; round < GUESS_ROUNDS_MAX && change > 1e-9 * size; round++) {
         EACH_STAGE(j)
         {
-            double *Q = s->Q + j * N, *V = s->V + j * N;
+            double *Q = t->Q + j * N, *V = t->V + j * N;
             EACH(n, N) V[n] = k->v[n] + s->x[j * N + n];
-            EACH(n, N) Q[n] = s->base[j * N + n] + k->h * shift_rises(k, s->x, j, n);
+            EACH(n, N) Q[n] = s->base[j * N + n] + k->h * shift(k, s->x, j, n);
             CALL(ACCELERATION, k->t + TABLE_C[j] * k->h, Q, V, 0, slope + j * width);
         }
         change = size = 0;
         EACH(n, N) EACH_POINT(i)
         {
-            const double rise = k->h * weighted(k, TABLE_F(i), slope + n, width);
+            const double rise = k->h * weighted(k, AT_POINTS(f), i, of_memory(slope + n, width));
             change = fmax(change, fabs(rise - s->x[i * N + n]));
             size = fmax(size, fabs(rise));
             s->x[i * N + n] = rise;
@@ -81,8 +95,6 @@ static int guess_by_accelerations(kernel *k, spark *s, double *slope)
     EACH_STAGE(j) EACH(e, M) s->X[j * M + e] = k->h * slope[j * width + N + e];
     return change <= 1e-7 * size;
 }
-#else
-#define guess_by_accelerations(k, s, slope) ((void)(slope), 0)
 #endif
 
 /* Solves from the guesses in x and X. */
@@ -99,17 +111,20 @@ static inline int is_doubtful(int status, const newton_problem *problem)
     return status == NH_KERNEL_NOT_CONVERGED || (!status && !problem->direct);
 }
 
-static int newton(kernel *k, spark *s)
+static int newton(kernel *k, spark *s, spark_round *t)
 {
     const int d = UNKNOWNS * N + S * M;
     if (newton_scratch((size_t)d) == 0)
         return NH_KERNEL_NOT_CONVERGED;
+    if (HAS_TAPES)
+        lay_out_rest(k, t);
     LOCAL(space, newton_scratch((size_t)d));
-    newton_problem problem = newton_begin(newton_gap, d, UNKNOWNS * N, space, s);
-    TRY_(newton_sizes(k, s, &problem));
+    newton_arrays arrays = {s, t};
+    newton_problem problem = newton_begin(newton_gap, d, UNKNOWNS * N, space, &arrays);
+    TRY_(newton_sizes(k, s, t, &problem));
     LOCAL(slope, S * (N + M));
     int status = NH_KERNEL_NOT_CONVERGED;
-    if (!PLAIN_MOMENTUM && guess_by_accelerations(k, s, slope))
+    if (!PLAIN_MOMENTUM && guess_by_accelerations(k, s, t, slope))
         status = newton_from(k, s, &problem);
     if (is_doubtful(status, &problem)) {
         EACH(e, d) problem.x[e] = 0;
@@ -121,7 +136,7 @@ static int newton(kernel *k, spark *s)
     }
     if (!status && !problem.direct)
         return NH_KERNEL_NOT_CONVERGED;
-    return status ? status : newton_gap(k, problem.x, space, (double *)s);
+    return status ? status : newton_gap(k, problem.x, space, (double *)&arrays);
 }
 
 #endif

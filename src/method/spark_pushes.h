@@ -8,116 +8,129 @@
 #ifndef NH_METHOD_SPARK_PUSHES_H
 #define NH_METHOD_SPARK_PUSHES_H
 
-/* sum_l a_il (V_l - v0), and V_i - v0 at the end of the step */
-static inline real shift_pushes(const kernel *k, const real *x, int i, int n)
-{
-    const real sum = weighted(k, TABLE_AF(i), x + n, N);
-    return SPLIT ? plus_weighted(k, sum, TABLE_AR(i), x + S * N + n, N) : sum;
-}
+#include "method/spark_multipliers.h"
 
-static inline real rise_pushes(const kernel *k, const real *x, int n)
+/* How much pushes change the velocity by the end of the step; in a group of four, the position is
+ * next to it. */
+static inline point end_of_pushes(const kernel *k, const point *x, int n)
 {
-    const real sum = weighted(k, TABLE_F(POINTS - 1), x + n, N);
-    return SPLIT ? plus_weighted(k, sum, TABLE_R(POINTS - 1), x + S * N + n, N) : sum;
+    const terms pushes = of_points(k, x, n);
+#if POINTS_ABREAST == 1
+    const point sum = weighted(k, AT_POINTS(f), POINTS - 1, pushes);
+    const terms reactions = of_points(k, REACTIONS(x), n);
+    return SPLIT ? plus_weighted(k, sum, AT_POINTS(r), POINTS - 1, reactions) : sum;
+#else
+    const double *f = TABLE_PART(f) + S * S, *af = TABLE_PART(af) + S * S;
+    point sum[2] = {everywhere(0), everywhere(0)};
+    EACH_STAGE(j)
+    {
+        const point weight = {f[j], af[j], 0, 0}, at = term(pushes, j);
+        sum[CHAIN(j)] = j < CHAINS ? times_(at, weight) : fma_(weight, at, sum[CHAIN(j)]);
+    }
+    return END_OF_CHAINS(sum);
+#endif
 }
 
 /* A change of the pushes is measured by its effect on the end of the step. (The pushes themselves
  * converge no better than multipliers, whose round-off is many times that of the velocities.) */
-static inline real moved_pushes(const kernel *k, const spark *s, int n)
+static inline void find_change(const kernel *k, const spark *s, spark_round *t, int n)
 {
-    real *dx = s->V; /* the velocities are no longer needed */
-    EACH_UNKNOWN(i) dx[i * N + n] = s->next[i * N + n] - s->x[i * N + n];
-    return max_(abs_(rise_pushes(k, dx, n)), abs_(shift_pushes(k, dx, POINTS - 1, n)));
-}
-
-static inline real reach_pushes(const kernel *k, const spark *s, int n)
-{
-    return abs_(rise_pushes(k, s->next, n));
+    EACH_UNKNOWN(u) t->push[u * N + n] = minus_(t->next[u * N + n], s->x[u * N + n]);
 }
 
 /* Nonideal constraints: STAGE gives the part of their force that does not follow from B. */
-static inline int add_rest_pushes(kernel *k, const spark *s, int j, real *reaction)
+static inline int add_rest(kernel *k, spark_round *t, int g, point *reaction)
 {
-    real *values = s->values, *rest = STAGE_REST(j);
-    CALL(SOLVE, k->t + TABLE_C[j] * k->h, s->Q + j * N, s->V + j * N, rest, rest);
-    EACH(n, N) reaction[n] = fma_(broadcast(k->h), rest[n], reaction[n]);
+    point *rest = VALUES_REST(g);
+    CALL_POINTS(SOLVE, g, t->Q + g * N, t->V + g * N, rest, rest);
+    EACH(n, N) reaction[n] = fma_(step_of(k), rest[n], reaction[n]);
     return NH_KERNEL_OK;
 }
 
-/* Evaluates the points, and the pushes that follow from them. */
-static inline int evaluate_pushes(kernel *k, const spark *s)
+static inline int evaluate_stages(kernel *k, spark *s, spark_round *t)
 {
-    const double h = k->h;
-    EACH(n, N) EACH_POINT(i)
+    EACH_STAGE_GROUP(g)
     {
-        s->V[i * N + n] = plus_pushes(k, k->v[n], i, s->x, n);
-        s->Q[i * N + n] = fma_(broadcast(h), shift_pushes(k, s->x, i, n), s->base[i * N + n]);
+        if (NONIDEAL)
+            EACH(e, M) t->defect[e] = over_(s->X[g * M + e], step_of(k));
+        CALL_POINTS(STAGE, g, t->Q + g * N, t->V + g * N, t->defect, VALUES_P(g));
     }
-    TRY_(evaluate_points(k, s));
-    real *values = s->values;
-    EACH_STAGE(j)
+    EACH_OTHER(i)
+    CALL(END, TIME_AT(i), lone_point(k, t->Q, i, t->lone), lone_point(k, t->V, i, t->lone + N), 0,
+         OTHER_k(i) - N);
+    return evaluate_surface(k, t);
+}
+
+/* Evaluates the points, and the pushes that follow from the stages. */
+static inline int evaluate_pushes(kernel *k, spark *s, spark_round *t)
+{
+    TO_MEMORY(s->x, UNKNOWN_GROUPS * N);
+    EACH(n, N) EACH_GROUP(g)
     {
-        real *push = s->next + j * N, *reaction = push + SPLIT * S * N;
-        CALL(SOLVE, k->t + TABLE_C[j] * h, s->Q + j * N, s->V + j * N, STAGE_F(j), push);
+        t->V[g * N + n] = plus_pushes(k, at_all(k->v[n]), g, s->x, n);
+        t->Q[g * N + n] = fma_(step_of(k), shift(k, s->x, g, n), s->base[g * N + n]);
+    }
+    TRY_(evaluate_stages(k, s, t));
+    EACH_STAGE_GROUP(g)
+    {
+        point *push = t->next + g * N, *reaction = REACTIONS(push);
+        CALL_POINTS(SOLVE, g, t->Q + g * N, t->V + g * N, VALUES_F(g), push);
         EACH(n, N)
         {
-            push[n] = push[n] * h;
+            push[n] = times_(push[n], step_of(k));
             if (SPLIT)
-                reaction[n] = broadcast(0);
+                reaction[n] = everywhere(0);
         }
-        add_B(k, reaction, STAGE_B(j), s->X + j * M);
+        add_B(k, reaction, STAGE_B(g), s->X + g * M);
         if (NONIDEAL)
-            TRY_(add_rest_pushes(k, s, j, reaction));
+            TRY_(add_rest(k, t, g, reaction));
     }
     return NH_KERNEL_OK;
 }
 
-static inline void find_gaps_pushes(kernel *k, const spark *s, real *gap)
+static inline void find_gaps_pushes(kernel *k, spark *s, spark_round *t, point *gap)
 {
-    EACH_UNKNOWN(i) EACH(n, N) gap[i * N + n] = s->next[i * N + n] - s->x[i * N + n];
+    EACH_UNKNOWN(u) EACH(n, N) gap[u * N + n] = minus_(t->next[u * N + n], s->x[u * N + n]);
 }
 
-/* Changes the reactions so that the conditions hold for the velocities that the pushes produce. */
-static inline int correct_pushes(kernel *k, const spark *s)
+/* The residuals of the constraints with the velocities that the pushes produce. */
+static inline void find_defects(kernel *k, spark_round *t)
 {
-    const real *values = s->values;
-    real *V = s->V;
-    begin_impulses(k, s);
-    EACH(n, N) EACH_POINT(i)
+    EACH(n, N) EACH_GROUP(g)
     {
-        const real made = plus_pushes(k, k->v[n], i, s->next, n);
-        V[i * N + n] = LINEAR ? made : made - V[i * N + n];
+        const point made = plus_pushes(k, at_all(k->v[n]), g, t->next, n);
+        t->V[g * N + n] = LINEAR ? made : minus_(made, t->V[g * N + n]);
     }
-    EACH_POINT(i)
+    EACH_STAGE_GROUP(g)
     {
-        EACH(d, M) s->defect[d] = LINEAR ? broadcast(0) : POINT_k(i)[d];
-        apply_K(k, s->defect, POINT_K(i), V + i * N);
-        answer_defect(k, s, i);
+        point *off = t->defect + g * M;
+        EACH(d, M) off[d] = LINEAR ? everywhere(0) : VALUES_k(g)[d];
+        apply_K(k, off, VALUES_K(g), t->V + g * N);
     }
-    if (POSITIONS > 0)
-        EACH_POINT(i)
-    if (is_on_surface(k, i)) {
-        EACH(n, N) s->moved[n] = shift_pushes(k, s->next, i, n) - shift_pushes(k, s->x, i, n);
-        answer_surface(k, s, i);
+    EACH_OTHER(i)
+    {
+        real *off = LONE_DEFECT(i);
+        EACH(d, M) off[d] = LINEAR ? broadcast(0) : OTHER_k(i)[d];
+        apply_K(k, off, OTHER_K(i), lone_point(k, t->V, i, t->lone));
+        if (POINTS_ABREAST > 1)
+            EACH(d, M)
+        SPARK_AT(t->defect, M, i, d) = off[d];
     }
-    end_impulses(k, s);
-    EACH_STAGE(j) add_B(k, s->next + (SPLIT * S + j) * N, STAGE_B(j), s->dX + j * M);
+}
+
+/* Changes the reactions so that the conditions hold. */
+static inline int correct_pushes(kernel *k, spark *s, spark_round *t)
+{
+    find_defects(k, t);
+    find_impulses(k, s, t);
+    EACH_STAGE_GROUP(g) add_B(k, REACTIONS(t->next + g * N), STAGE_B(g), t->dX + g * M);
     return NH_KERNEL_OK;
 }
 
-static inline real continued_pushes(const kernel *k, int i, int young, int n)
+static inline point continued_pushes(const kernel *k, int u, int young, int n)
 {
-    const int part = i / S;
-    return continued(k, i % S, young, k->memory + part * S * N + n, N);
-}
-
-/* M is constant, and STAGE has B. */
-static inline int freeze_pushes(kernel *k, const spark *s, int is_first, mask far)
-{
-    (void)far;
-    if (is_first)
-        make_system(k, s);
-    return NH_KERNEL_OK;
+    const int part = u / STAGE_GROUPS;
+    return continued(k, u % STAGE_GROUPS, young, k->memory + part * S * N + n, N);
 }
 
 #endif

@@ -1,149 +1,120 @@
-/* Steps of one trajectory, four points at a time: what spark_quad_pushes.h and spark_quad_rises.h
- * share.
- *
- * The points of an implicit method can be evaluated independently: one vector register holds one
- * component at four of them, the stages and then the end of the step. Each lane does for its point
- * what spark_step.h does, operation by operation, so that the bits are the same. Lanes after the
- * last point repeat it; quantities that exist only at stages have finite but meaningless values in
- * other lanes.
- *
- * An emitted kernel of one lane has the system's functions over quads too (emit.c). */
+/* The linear system for the multipliers where four points are computed at a time: the same as in
+ * spark_multipliers.h, in an order that fills registers. */
 #ifndef NH_METHOD_SPARK_QUADS_H
 #define NH_METHOD_SPARK_QUADS_H
 
-#include "method/spark.h"
+#include "method/spark_points.h"
 
-#define QUADS ((POINTS + 3) / 4)
-#define STAGE_QUADS ((S + 3) / 4)
-#define EACH_QUAD(w) _Pragma("GCC unroll 8") for (int w = 0; w < QUADS; w++)
-#define EACH_STAGE_QUAD(w) _Pragma("GCC unroll 8") for (int w = 0; w < STAGE_QUADS; w++)
-
-/* The change of the impulses in response to a residual at a point. */
-typedef quad quad_answer[STAGE_QUADS][SOME(M)];
-
-/* Lanes are read one by one and broadcast to all lanes of another register. From memory, a load
- * does that; between registers it occupies a unit that multiplications need. */
-#define TO_MEMORY(x) __asm__("" : "+m"(x))
-
-/* Component n of x at point i. */
-#define AT_POINT(x, n, i) ((x)[(i) / 4][n][(i)&3])
-
-/* Entries of a column of the table, which has `rows` rows, at the four points of a quad. */
-static inline quad column(const double *table, int stride, int rows, int w)
+/* The coefficients of K_i B_j for the stages j of a group; and whether there are any. */
+static inline point coefficients_of(const kernel *k, int r, int d, int i, int g)
 {
-#define ENTRY(l) table[(4 * w + l < rows ? 4 * w + l : rows - 1) * stride]
+#define ENTRY(l) coefficient_of(k, r, d, i, 4 * g + l < S ? 4 * g + l : S - 1)
     return (quad){ENTRY(0), ENTRY(1), ENTRY(2), ENTRY(3)};
 #undef ENTRY
 }
 
-/* sum_j a_ij x_j for component n at the points of quad w, and from + that; as in spark_step.h */
-static inline quad weighted_quad(const double *a, const quad (*x)[N], int n, int w)
+static inline int has_coefficients(const kernel *k, int r, int d, int i)
 {
-    quad sum[2] = {quad_broadcast(0), quad_broadcast(0)};
-    EACH_STAGE(j)
-    {
-        const quad weight = column(a + j, S, POINTS, w), at = quad_broadcast(AT_POINT(x, n, j));
-        sum[CHAIN(j)] = j < CHAINS ? weight * at : quad_fma_(weight, at, sum[CHAIN(j)]);
-    }
-    return CHAINS > 1 ? sum[0] + sum[1] : sum[0];
+    const int on_position = POSITIONS > 0 && d >= FIRST_POSITION && TABLE_UG(r)[i] != 0;
+    return on_position || weights_of_condition(k, i, d)[r * POINTS] != 0;
 }
 
-static inline quad plus_weighted_quad(quad from, const double *a, const quad (*x)[N], int n, int w)
+/* K_i B_j for all stages j: M x M numbers for each group. */
+static inline void multiply_KB(kernel *k, const spark *s, const spark_round *t, int i,
+                               point (*block)[SOME(M * M)])
 {
-    quad sum[2] = {from, quad_broadcast(0)};
-    EACH_STAGE(j)
+    point K[SOME(NK)];
+    EACH(e, NK)
+    K[e] =
+        at_all(PLAIN_MOMENTUM && i >= S ? OTHER_K(i)[e] : SPARK_AT(VALUES_K(0), VALUES_SIZE, i, e));
+    EACH_STAGE_GROUP(g)
     {
-        const quad weight = column(a + j, S, POINTS, w), at = quad_broadcast(AT_POINT(x, n, j));
-        sum[CHAIN(j)] = quad_fma_(weight, at, sum[CHAIN(j)]);
+        EACH(e, M * M) block[g][e] = everywhere(0);
+        add_KB(k, block[g], M, 1, K, STAGE_B(g));
     }
-    return CHAINS > 1 ? sum[0] + sum[1] : sum[0];
 }
 
-/* Right-hand sides: the residuals of all points with these weights in the conditions of constraint
- * d. */
-typedef struct quad_defects {
-    int d;
-    const double *weights;
-    quad_answer *answer; /* those of successive points are this far apart */
-    int apart;
-} quad_defects;
-
-/* The responses to some of them, by substitution as in spark_multipliers.h: entries of the matrix
- * are read once for all. Above row d everything is zero. */
-static inline void make_answer_quads(const real *matrix, const quad_defects *of, int count)
+static inline void make_matrix(kernel *k, spark *s, spark_round *t, real *matrix)
 {
     const int size = S * M;
-    quad x[DEFECTS][SOME(S * M)][QUADS];
-    EACH(c, count)
+    point block[POINTS][STAGE_GROUPS][SOME(M * M)];
+    if (!PLAIN_MOMENTUM)
+        TO_MEMORY(t->values, VALUES_ROOM);
+    EACH_POINT(i) multiply_KB(k, s, t, i, block[i]);
+    EACH_STAGE(r)
+    EACH(d, M)
+    EACH(e, M)
+    {
+        point row[STAGE_GROUPS];
+        EACH_STAGE_GROUP(g)
+        {
+            row[g] = everywhere(0);
+            EACH_POINT(i)
+            if (has_coefficients(k, r, d, i))
+                row[g] = fma_(coefficients_of(k, r, d, i, g), block[i][g][d * M + e], row[g]);
+        }
+        if (M == 1) /* the next row covers what is too much */
+            __builtin_memcpy(matrix + r * S, row, sizeof row);
+        else
+            EACH_STAGE(j) matrix[(r * M + d) * size + j * M + e] = row[j / 4][j % 4];
+    }
+}
+
+/* The residuals of all points in the conditions of constraint d, with these weights, and where the
+ * answers go: those of successive points are so many answers apart. */
+typedef struct residuals {
+    int d;
+    const double *weights;
+    point *answer;
+} residuals;
+
+/* Substitution, with entries of the matrix read once for all. Above row d everything is zero. */
+static inline void answer_all(const real *matrix, const residuals *of)
+{
+    const int size = S * M;
+    point x[DEFECTS][SOME(S * M)][GROUPS];
+    EACH(c, DEFECTS)
     EACH_STAGE(r)
     EACH(e, M)
-    EACH_QUAD(w)
-    x[c][r * M + e][w] =
-        e == of[c].d ? -column(of[c].weights + r * POINTS, 1, POINTS, w) : quad_broadcast(0);
+    EACH_GROUP(g)
+    x[c][r * M + e][g] =
+        e == of[c].d ? -weight_at(0, (weights_of){of[c].weights + r * POINTS, 1, POINTS}, g, 0)
+                     : everywhere(0);
     EACH_FROM(i, 0, size)
     EACH_FROM(j, 0, i)
     {
-        const quad l = quad_broadcast(-matrix[i * size + j]);
-        EACH(c, count)
+        const point l = at_all(matrix[i * size + j]);
+        EACH(c, DEFECTS)
         if (j >= of[c].d)
-            EACH_QUAD(w)
-        x[c][i][w] = quad_fma_(l, x[c][j][w], x[c][i][w]);
+            EACH_GROUP(g)
+        x[c][i][g] = fnma_(l, x[c][j][g], x[c][i][g]);
     }
     EACH_FROM(back, 0, size)
     {
         const int i = size - 1 - back;
         EACH_FROM(j, i + 1, size)
         {
-            const quad u = quad_broadcast(-matrix[i * size + j]);
-            EACH(c, count) EACH_QUAD(w) x[c][i][w] = quad_fma_(u, x[c][j][w], x[c][i][w]);
+            const point u = at_all(matrix[i * size + j]);
+            EACH(c, DEFECTS) EACH_GROUP(g) x[c][i][g] = fnma_(u, x[c][j][g], x[c][i][g]);
         }
-        EACH(c, count) EACH_QUAD(w) x[c][i][w] = x[c][i][w] * matrix[i * size + i];
+        EACH(c, DEFECTS) EACH_GROUP(g) x[c][i][g] = x[c][i][g] * at_all(matrix[i * size + i]);
     }
-    TO_MEMORY(x);
-    EACH(c, count)
-    {
-        const double *by_row = (const double *)x[c];
-        EACH_POINT(i)
-        EACH_STAGE_QUAD(w)
-        EACH(e, M)
-        of[c].answer[i * of[c].apart][w][e] =
-            column(by_row + e * 4 * QUADS + i, 4 * QUADS * M, S, w);
-    }
+    TO_MEMORY(x, DEFECTS * S * M * GROUPS);
+    EACH(c, DEFECTS)
+    EACH_POINT(i)
+    EACH_STAGE_GROUP(g)
+    EACH(e, M)
+    of[c].answer[(i * DEFECTS * STAGE_GROUPS + g) * M + e] = weight_at(
+        0, (weights_of){(const double *)x[c] + e * 4 * GROUPS + i, 4 * GROUPS * M, S}, g, 0);
 }
 
-/* next, or x if the unknown has converged. Which one is unpredictable, so no branch may depend on
- * it. */
-static inline quad taken(mask active, quad next, quad x)
+static inline void make_answers(kernel *k, spark *s, const real *matrix)
 {
-    return quad_select_((quad_mask){active, active, active, active}, next, x);
+    residuals of[SOME(DEFECTS)];
+    EACH(d, M) of[d] = (residuals){d, weights_of_condition(k, 0, d), ANSWER(0, d)};
+    EACH(d, POSITIONS)
+    of[M + d] = (residuals){FIRST_POSITION + d, TABLE_UG(0), ANSWER(0, M + d)};
+    answer_all(matrix, of);
 }
-
-/* As continued() in spark_step.h. */
-static inline quad continued_quad(int young, const real *last, int apart, int w)
-{
-    const double *rows = young ? TABLE_E(0) : TABLE_E2(0);
-    const int stride = young ? S : 2 * S;
-    quad sum[2] = {quad_broadcast(0), quad_broadcast(0)};
-    EACH_STAGE(j)
-    {
-        const quad weight = column(rows + j, stride, S, w), at = quad_broadcast(last[j * apart]);
-        sum[CHAIN(j)] = j < CHAINS ? weight * at : quad_fma_(weight, at, sum[CHAIN(j)]);
-    }
-    quad from = CHAINS > 1 ? sum[0] + sum[1] : sum[0];
-    if (young)
-        return from;
-    sum[0] = from;
-    sum[1] = quad_broadcast(0);
-    EACH_STAGE(j)
-    sum[CHAIN(j)] = quad_fma_(column(rows + S + j, stride, S, w),
-                              quad_broadcast(last[MEMORY_STEP + j * apart]), sum[CHAIN(j)]);
-    return CHAINS > 1 ? sum[0] + sum[1] : sum[0];
-}
-
-#if PLAIN_MOMENTUM
-#include "method/spark_quad_pushes.h"
-#else
-#include "method/spark_quad_rises.h"
-#endif
 
 #endif

@@ -4,137 +4,112 @@
 #ifndef NH_METHOD_SPARK_RISES_H
 #define NH_METHOD_SPARK_RISES_H
 
-static inline real shift_rises(const kernel *k, const real *x, int i, int n)
-{
-    return weighted(k, TABLE_A(i), x + n, N);
-}
+#include "method/spark_multipliers.h"
 
-static inline real rise_rises(const kernel *k, const real *x, int n)
+static inline int evaluate_values(kernel *k, spark *s, spark_round *t)
 {
-    return x[(POINTS - 1) * N + n];
-}
-
-static inline real moved_rises(const kernel *k, const spark *s, int n)
-{
-    real most = broadcast(0);
-    EACH_POINT(i) most = max_(most, abs_(s->next[i * N + n] - s->x[i * N + n]));
-    return most;
-}
-
-static inline real reach_rises(const kernel *k, const spark *s, int n)
-{
-    real most = broadcast(0);
-    EACH_POINT(i) most = max_(most, abs_(s->next[i * N + n]));
-    return most;
-}
-
-/* Evaluates the points, and the effect of forces and reactions there on the momenta. */
-static inline int evaluate_rises(kernel *k, const spark *s)
-{
-    const double h = k->h;
-    EACH(n, N) EACH_POINT(i)
+    EACH_GROUP(g)
     {
-        s->V[i * N + n] = k->v[n] + s->x[i * N + n];
-        s->Q[i * N + n] = fma_(broadcast(h), shift_rises(k, s->x, i, n), s->base[i * N + n]);
+        if (NONIDEAL && g < S)
+            EACH(e, M) t->defect[e] = over_(s->X[g * M + e], step_of(k));
+        CALL_POINTS(POINT, g, t->Q + g * N, t->V + g * N, t->defect, VALUES_P(g));
     }
-    TRY_(evaluate_points(k, s));
-    const real *values = s->values;
-    EACH_STAGE(j)
+    return evaluate_surface(k, t);
+}
+
+/* Evaluates the points, and the effect of forces and impulses there on the momenta. */
+static inline int evaluate_rises(kernel *k, spark *s, spark_round *t)
+{
+    TO_MEMORY(s->x, UNKNOWN_GROUPS * N);
+    EACH(n, N) EACH_GROUP(g)
     {
-        real *push = s->push + j * N, *reaction = push + SPLIT * S * N;
+        t->V[g * N + n] = plus_(at_all(k->v[n]), s->x[g * N + n]);
+        t->Q[g * N + n] = fma_(step_of(k), shift(k, s->x, g, n), s->base[g * N + n]);
+    }
+    TRY_(evaluate_values(k, s, t));
+    EACH_STAGE_GROUP(g)
+    {
+        point *push = t->push + g * N, *reaction = REACTIONS(push);
         EACH(n, N)
         {
-            push[n] = STAGE_F(j)[n] * h;
+            push[n] = times_(VALUES_F(g)[n], step_of(k));
             if (SPLIT)
-                reaction[n] = broadcast(0);
+                reaction[n] = everywhere(0);
         }
-        add_K(k, reaction, POINT_K(j), s->X + j * M);
+        add_K(k, reaction, VALUES_K(g), s->X + g * M);
         if (NONIDEAL)
-            EACH(n, N) reaction[n] = fma_(broadcast(h), STAGE_REST(j)[n], reaction[n]);
+            EACH(n, N) reaction[n] = fma_(step_of(k), VALUES_REST(g)[n], reaction[n]);
     }
     return NH_KERNEL_OK;
 }
 
-/* The differences between the momenta of the points and those that forces and reactions give. */
-static inline void find_gaps_rises(kernel *k, const spark *s, real *gap)
+/* The difference between the momentum at a point and what forces and impulses give. */
+static inline point gap_of_rise(const kernel *k, const spark *s, const spark_round *t, int g, int n)
 {
-    const real *values = s->values;
-    EACH(n, N) EACH_POINT(i)
-    {
-        gap[i * N + n] = plus_pushes(k, s->p0[n] - POINT_P(i)[n], i, s->push, n);
-    }
+    return plus_pushes(k, minus_(at_all(s->p0[n]), VALUES_P(g)[n]), g, t->push, n);
 }
 
-/* The factors of M, B and K where the iteration begins; computed again in the lanes that have moved
- * far since. */
-static inline int freeze_rises(kernel *k, const spark *s, int is_first, mask far)
+static inline void find_gaps_rises(kernel *k, spark *s, spark_round *t, point *gap)
 {
-    const real *values = s->values;
-    (void)is_first;
-    if (!any(far))
-        return NH_KERNEL_OK;
-    EACH_POINT(i)
+    EACH(n, N) EACH_GROUP(g) gap[g * N + n] = gap_of_rise(k, s, t, g, n);
+}
+
+/* The changes of the velocities that the momenta require, with M frozen; and the residuals that the
+ * constraints would then have. */
+static inline int find_moves(kernel *k, spark *s, spark_round *t)
+{
+    TO_MEMORY(t->push, PUSHES * N);
+    EACH_GROUP(g)
     {
-        real *frozen = FROZEN_B(i);
-        CALL(FACTOR, k->t + TABLE_C[i] * k->h, s->Q + i * N, s->V + i * N, s->defect, s->fresh);
-        EACH(e, NB + NF) frozen[e] = select_(far, s->fresh[e], frozen[e]);
-        EACH(e, NK) FROZEN_K(i)[e] = select_(far, POINT_K(i)[e], FROZEN_K(i)[e]);
+        point *dx = t->next + g * N, *off = t->defect + g * M;
+        EACH(n, N) FROZEN_ARGUMENT(g)[n] = gap_of_rise(k, s, t, g, n);
+        CALL_POINTS(SUBSTITUTE, g, t->Q + g * N, t->V + g * N, FROZEN_FACTORS(g), dx);
+        EACH(d, M) off[d] = VALUES_k(g)[d];
+        apply_K(k, off, VALUES_K(g), dx);
     }
-    make_system(k, s);
+    TO_MEMORY(t->next, UNKNOWN_GROUPS * N);
     return NH_KERNEL_OK;
 }
 
-static inline int correct_rises(kernel *k, const spark *s)
+static inline int correct_rises(kernel *k, spark *s, spark_round *t)
 {
-    const real *values = s->values;
-    real *dx = s->next, *D = s->push; /* the pushes are no longer needed */
-    find_gaps_rises(k, s, dx);
-    begin_impulses(k, s);
-    EACH_POINT(i)
+    point *D = t->push; /* the pushes are no longer needed */
+    TRY_(find_moves(k, s, t));
+    find_impulses(k, s, t);
+    EACH_STAGE_GROUP(g)
     {
-        EACH(n, N) FROZEN_ARGUMENT(i)[n] = dx[i * N + n];
-        CALL(SUBSTITUTE, k->t, s->Q + i * N, s->V + i * N, FROZEN_FACTORS(i), dx + i * N);
-        EACH(d, M) s->defect[d] = POINT_k(i)[d];
-        apply_K(k, s->defect, POINT_K(i), dx + i * N);
-        answer_defect(k, s, i);
+        EACH(n, N) D[g * N + n] = everywhere(0);
+        add_B(k, D + g * N, STAGE_B(g), t->dX + g * M);
     }
-    if (POSITIONS > 0)
-        EACH_POINT(i)
-    if (is_on_surface(k, i)) {
-        EACH(n, N) s->moved[n] = weighted(k, TABLE_A(i), dx + n, N);
-        answer_surface(k, s, i);
-    }
-    end_impulses(k, s);
-    EACH_STAGE(j)
+    TO_MEMORY(D, PUSHES * N);
+    EACH(n, N) EACH_GROUP(g)
     {
-        EACH(n, N) D[j * N + n] = broadcast(0);
-        add_B(k, D + j * N, STAGE_B(j), s->dX + j * M);
-    }
-    EACH(n, N) EACH_POINT(i)
-    {
-        const real rise = plus_weighted(k, dx[i * N + n], TABLE_R(i), D + n, N);
-        dx[i * N + n] = s->x[i * N + n] + rise;
+        point *dx = t->next + g * N + n;
+        const point rise = plus_weighted(k, *dx, AT_POINTS(r), g, of_points(k, D, n));
+        *dx = plus_(s->x[g * N + n], rise);
     }
     return NH_KERNEL_OK;
 }
 
-/* sum_j w_j x_j over the points of a remembered step */
-static inline real plus_points(const kernel *k, real sum, const double *w, const real *x)
+/* sum + sum_j w_j x_j over the points of a remembered step */
+static inline point plus_points(const kernel *k, point sum, weights_of w, int g, terms x)
 {
-    (void)k;
     EACH_POINT(j)
-    if (w[j] != 0)
-        sum = fma_(WEIGHT(w + j), x[j * N], sum);
+    if (is_weighted(w, g, j))
+        sum = fma_(weight_at(k, w, g, j), term(x, j), sum);
     return sum;
 }
 
-static inline real continued_rises(const kernel *k, int i, int young, int n)
+static inline point continued_rises(const kernel *k, int g, int young, int n)
 {
-    const real *last = k->memory + n;
+    const terms last = of_memory(k->memory + n, N),
+                older = of_memory(last.numbers + MEMORY_STEP, N);
     if (young || !TWO_REMEMBERED || COMPOSED(k->io))
-        return plus_points(k, broadcast(0), TABLE_G(i), last);
-    const real sum = plus_points(k, broadcast(0), TABLE_G2(i), last);
-    return plus_points(k, sum, TABLE_G2(i) + POINTS, last + MEMORY_STEP);
+        return plus_points(k, everywhere(0), (weights_of){TABLE_PART(g), POINTS, POINTS}, g, last);
+    weights_of w = {TABLE_PART(g2), 2 * POINTS, POINTS};
+    const point sum = plus_points(k, everywhere(0), w, g, last);
+    w.first += POINTS;
+    return plus_points(k, sum, w, g, older);
 }
 
 #endif

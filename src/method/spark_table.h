@@ -33,26 +33,11 @@ static inline size_t spark_memory(spark_kind kind, const nh_shape *shape)
 
 static inline size_t spark_scratch(spark_kind kind, const nh_shape *shape)
 {
-    size_t s = (size_t)kind.stages, p = (size_t)kind.points, n = (size_t)shape->n,
-           m = (size_t)shape->m, nk = (size_t)shape->nk, nb = (size_t)shape->nb;
-    size_t rest = shape->nonideal ? n : 0;
-    size_t values = shape->plain_momentum
-                        ? s * (2 * n + m + nk + nb + rest) + (p - s) * (n + m + nk)
-                        : p * (2 * n + m + nk + rest);
-    size_t frozen = shape->plain_momentum ? 0 : p * (nk + n) + (p + 1) * (nb + (size_t)shape->nf);
-    size_t positions = (size_t)shape->positions;
-    size_t answer = SPARK_IS_DIRECT(s * m) ? p * (m + positions) * s * m : 0;
-    size_t surface = p * (positions + (size_t)shape->ng) + (positions > 0 ? n + m * m : 0);
-    size_t push = shape->plain_momentum ? 0 : (1 + (size_t)kind.split) * s * n;
-    size_t unknowns = spark_unknowns(kind, shape) * n;
-    size_t V = unknowns > p * n ? unknowns : p * n;
-    size_t step = 2 * unknowns + 3 * s * m + V + 2 * p * n + values + frozen + s * m * s * m +
-                  answer + m + (n + m + nk) + push + surface;
-    size_t d = unknowns + s * m;
-    const spark_fuse_sizes of = spark_fuse_sizes_of(kind, shape);
-    size_t fused = (size_t)(of.in + of.out + of.frozen) + 4 * n;
-    size_t whole = step + newton_scratch(d) + d; /* follow() keeps d */
-    return fused > whole ? fused : whole;
+    const size_t n = (size_t)shape->n,
+                 d = spark_unknowns(kind, shape) * n + (size_t)(kind.stages * shape->m);
+    /* step_of the end; Newton's method, the accelerations that it begins with, and what follow()
+     * keeps */
+    return nh_spark_room(kind, shape) + 6 * n + 1 + newton_scratch(d) + 2 * d;
 }
 
 /* s conditions as rows of p weights: on the constraints and, for conditions on positions, on g / h
