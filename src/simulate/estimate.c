@@ -177,8 +177,10 @@ static bool solve_by(estimator *e, solution *y, int64_t steps, const char *metho
     nh_run *run;
     nh_run_options options = nh_simulation_stepping(e->simulation, steps);
     options.method = method;
-    if (y == &e->other)
+    if (y == &e->other) {
         options.compose = NULL;
+        options.backend = NH_BACKEND_TAPE; /* compiling another method would take longer */
+    }
     options.step = how->step * (double)how->steps / (double)steps;
     y->status = nh_run_create(&run, e->simulation->system, &options, e->report);
     if (y->status == NH_OK)
