@@ -62,7 +62,8 @@ typedef struct options {
     const char *locate, *matrices;                                /* NULL when not given */
     int backend, compensated, around, table, format, real, fmi,
         progress; /* index into the choices of the table: the standard first */
-    bool keep_symmetries, estimate, no_estimate, no_open, quick, project, clear, refer, latex, json, quiet, help;
+    bool keep_symmetries, estimate, no_estimate, no_open, quick, project, clear, refer, latex, json,
+        quiet, help;
 } options;
 
 struct command;
@@ -83,8 +84,9 @@ typedef struct option_line {
 bool options_line(unsigned groups, int index, option_line *line);
 
 /* numbers.c: a finite number; a whole one, "1000" or "1e6", in a range. */
-#define EXACT_INTEGERS (INT64_C(1) << 53) /* beyond this, a double cannot represent every integer  \
-                                           */
+#define EXACT_INTEGERS                                                                             \
+    (INT64_C(1) << 53) /* beyond this, a double cannot represent every integer                     \
+                        */
 bool parse_real(const char *text, double *value);
 bool parse_count(const char *text, int64_t least, int64_t greatest, int64_t *value);
 

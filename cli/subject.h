@@ -8,8 +8,8 @@ typedef struct subject {
     nh_model *model;
     nh_system *system;
     int coordinates, velocities;
-    double t, *q, *v;  /* the start state, projected if requested */
-    double *wrapped_q; /* room for q with angles wrapped */
+    double t, *q, *v;       /* the start state, projected if requested */
+    double *wrapped_q;      /* room for q with angles wrapped */
     nh_start_options start; /* what it was found from, with whole vectors that are given: */
     double *given_q, *given_v;
 } subject;

@@ -238,8 +238,8 @@ NH_API const char *nh_linearisation_output_name(const nh_linearisation *l, int i
 /* 'A', 'B', 'C' or 'D', row-major. */
 NH_API const double *nh_linearisation_matrix(const nh_linearisation *l, char name);
 
-/* Writes A, B, C, D, the names of x, u and y (`names`, `inputs`, `outputs`), the steady motion (`q`,
- * `v`) and the eigenvalues (columns re, im) to a file for numpy.load. */
+/* Writes A, B, C, D, the names of x, u and y (`names`, `inputs`, `outputs`), the steady motion
+ * (`q`, `v`) and the eigenvalues (columns re, im) to a file for numpy.load. */
 NH_API nh_status nh_linearisation_write(const nh_linearisation *l, const char *path,
                                         nh_report *report);
 

@@ -178,7 +178,8 @@ static nh_status make_curve(nh_curve *curve, const nh_figure_panel *p, const nh_
 }
 
 /* factor*x^power over the width of the panel's curves. */
-static nh_status make_guide(nh_curve *guide, const nh_curve *curves, int count, const nh_figure_panel *p)
+static nh_status make_guide(nh_curve *guide, const nh_curve *curves, int count,
+                            const nh_figure_panel *p)
 {
     double least = INFINITY, greatest = 0;
     points all = {0};
@@ -240,7 +241,8 @@ static width find_width(const nh_curve *curves, int count, const nh_figure_panel
 
 /* Whether a curve is hidden by one that is drawn over it. Gaps are NAN and count as no
  * difference. */
-static bool is_under(const nh_curve *below, const nh_curve *above, const nh_figure_panel *p, width w)
+static bool is_under(const nh_curve *below, const nh_curve *above, const nh_figure_panel *p,
+                     width w)
 {
     if (below->count < 2 || below->count != above->count || below->faint)
         return false;
@@ -268,7 +270,8 @@ static void add_words(char note[NOTE], const char *before, const char *name)
 }
 
 /* Which curves of a panel are hidden, and under which: "a and b lie under c; d lies under e". */
-static void name_hidden(const nh_curve *curves, int count, const nh_figure_panel *p, char note[NOTE])
+static void name_hidden(const nh_curve *curves, int count, const nh_figure_panel *p,
+                        char note[NOTE])
 {
     const width w = find_width(curves, count, p);
     note[0] = '\0';

@@ -1,4 +1,5 @@
-/* A problem under construction: shared by problem.c, assign.c, bracket.c and start_expressions.c. */
+/* A problem under construction: shared by problem.c, assign.c, bracket.c and start_expressions.c.
+ */
 #ifndef NH_MODEL_BUILD_H
 #define NH_MODEL_BUILD_H
 

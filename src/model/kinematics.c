@@ -109,7 +109,8 @@ void nh_add_kinematics(nh_builder *b)
     nh_partials momenta = {0};
     int culprit;
     b->built->start_nodes = nh_graph_size(g);
-    nh_status status = q ? nh_start_state(b->built, NULL, 0, NULL, q, q + n, &culprit) : NH_NO_MEMORY;
+    nh_status status =
+        q ? nh_start_state(b->built, NULL, 0, NULL, q, q + n, &culprit) : NH_NO_MEMORY;
     if (status == NH_NO_MEMORY || !nh_gradient(g, p->lagrangian, NH_V, &momenta))
         nh_build_memory(b);
     double mu = b->x.status ? 1 : nh_mean_mass(b, &momenta, q, q + n, 0, (int)k);

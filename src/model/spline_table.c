@@ -1,7 +1,7 @@
 /* Tables: `table f = (x1, y1), (x2, y2), ...` is the natural cubic spline through the points, with
  * two continuous derivatives everywhere; beyond the first and the last point it continues as a
- * straight line. The piece is chosen by a tree of WHEN and UNLESS (piecewise.c), so that the value is
- * that of a single cubic polynomial. */
+ * straight line. The piece is chosen by a tree of WHEN and UNLESS (piecewise.c), so that the value
+ * is that of a single cubic polynomial. */
 #include "model/arithmetic.h"
 #include "model/vector.h"
 

@@ -38,7 +38,8 @@ nh_value nh_component(nh_expander *x, const nh_ast *of, nh_value value, const nh
 /* The time derivative of a value that depends on time and positions only. */
 nh_value nh_time_derivative(nh_expander *x, const nh_ast *of, nh_value value);
 
-/* piecewise.c and spline_table.c; records a kink in the text where the condition changes its sign */
+/* piecewise.c and spline_table.c; records a kink in the text where the condition changes its sign
+ */
 void nh_note_kink(nh_expander *x, const nh_ast *ast, nh_value condition);
 nh_value nh_expand_if(nh_expander *x, const nh_ast *ast);
 nh_value nh_expand_table(nh_expander *x, const nh_ast *call);
@@ -65,7 +66,7 @@ nh_value nh_matrix_product(nh_expander *x, const nh_ast *ast, nh_value a, nh_val
 
 /* The functions of vectors that models know; `argument` has as many as they take. */
 nh_vector_function nh_dot, nh_cross, nh_norm, nh_transpose;
-nh_vector_function nh_absolute, nh_sign, nh_smallest, nh_largest;                   /* piecewise.c */
+nh_vector_function nh_absolute, nh_sign, nh_smallest, nh_largest; /* piecewise.c */
 nh_vector_function nh_turn, nh_body_rate, nh_space_rate, nh_yaw, nh_pitch, nh_roll; /* rotation.c */
 
 #endif

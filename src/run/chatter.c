@@ -1,9 +1,8 @@
 /* Chattering: a force such as -mu sign(v) pushes the motion back on both sides of the place where
  * it jumps, so that the motion stays there. It then has no solution in the usual sense, and a
  * method that chooses its own steps crosses the jump again and again with steps near the limit of
- * the arithmetic. This is seen in the ends of its steps: they are much
- * shorter than those of the run, and yet one condition of the model changes its sign again and
- * again, close to zero. */
+ * the arithmetic. This is seen in the ends of its steps: they are much shorter than those of the
+ * run, and yet one condition of the model changes its sign again and again, close to zero. */
 #include "run/chatter.h"
 
 #include <math.h>

@@ -34,9 +34,9 @@ static int64_t after_energy(const nh_health *h, const nh_track *track, int64_t s
 }
 
 /* A step is tried for the first member, which costs three. Where states can become singular, we
- * must know how accurate steps usually are: after 0, 1, 4, 16, ... of them. Elsewhere the last of 9,
- * 17, 65, 257 and 1025 steps shows whether there is anything to learn, and the state before it is
- * available. */
+ * must know how accurate steps usually are: after 0, 1, 4, 16, ... of them. Elsewhere the last of
+ * 9, 17, 65, 257 and 1025 steps shows whether there is anything to learn, and the state before it
+ * is available. */
 static int64_t after_trial(const nh_health *h, const nh_track *track, int64_t step)
 {
     const int64_t since = step - track->first;

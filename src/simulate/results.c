@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 /* ---- where rows and outcomes go ---- */
 
 static void keep(double *to, const double *from, int64_t count)

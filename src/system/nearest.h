@@ -21,7 +21,7 @@ typedef struct nh_nearest {
     const int *column;
     double reach; /* of what round-off of the constraints is a fraction: see nh_nearest_scale */
     double *v0;   /* [n] given */
-    double *v;  /* [n] the present point; k and K belong to it after nh_linearise */
+    double *v;    /* [n] the present point; k and K belong to it after nh_linearise */
     double *best;
     double *L;       /* [f*f] lower: the metric is L L^T */
     double *inertia; /* [n] size of the metric's diagonal, kept velocities included */

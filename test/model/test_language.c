@@ -244,7 +244,8 @@ static void test_vector_statements(void)
         CHECK_TEXT(p->observable[i].name, observables[i]);
     double q[5], v[5], value;
     CHECK(!nh_problem_start(p, NULL, 0, NULL, q, v, &report) && q[2] == 6 && q[4] == 4);
-    CHECK(!nh_problem_start(p, "r=(1,2,1)-(0,0,1)", 0, NULL, q, v, &report) && q[1] == 2 && q[2] == 0);
+    CHECK(!nh_problem_start(p, "r=(1,2,1)-(0,0,1)", 0, NULL, q, v, &report) && q[1] == 2 &&
+          q[2] == 0);
     v[0] = 3;
     nh_evaluate(p->graph, &p->constraint[0].value, 1, 0, q, v, NULL, &value);
     CHECK_NEAR(value, 5, 1e-14); /* r1' + r2 */
