@@ -1,16 +1,17 @@
 /* Legs: the only calls of kernels, what is saved before them, and what follows when they fail; see
  * leg.h. */
-#include "run/chatter.h"
-#include "run/switches.h"
+#include "run/leg.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "run/chatter.h"
 #include "run/events.h"
 #include "run/health.h"
 #include "run/lanes.h"
 #include "run/pace.h"
+#include "run/switches.h"
 
 /* ---- kernels ---- */
 
