@@ -1,8 +1,10 @@
 /* Replacements for what a page lacks: programs to start, disks, and sines that are exact to the
  * last bit. */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <sched.h>
 #include <spawn.h>
 
 /* Callers that ask for a compiler or for gnuplot are told that there is none. */
@@ -19,6 +21,19 @@ int sync_file_range(int file, off_t from, off_t count, unsigned flags)
 {
     (void)file, (void)from, (void)count, (void)flags;
     return 0;
+}
+
+/* A page computes in one thread. */
+int sched_getaffinity(pid_t process, size_t size, cpu_set_t *set)
+{
+    (void)process, (void)size, (void)set;
+    return -1;
+}
+
+int __sched_cpucount(size_t size, const cpu_set_t *set)
+{
+    (void)size, (void)set;
+    return 1;
 }
 
 /* Sines in the numbers of a model, such as start values, come from the C library. Here that

@@ -121,7 +121,7 @@ static void remove_folder(const char *path)
     nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-#ifdef SYS_getdents64
+#if defined(SYS_getdents64) && !defined(__EMSCRIPTEN__) /* which names the call and lacks it */
 
 typedef struct entry { /* as the system returns it */
     uint64_t inode;
