@@ -19,6 +19,8 @@ typedef struct finding {
     const nh_facts *facts;
     double residual, energy; /* at the start */
     bool consistent;
+    int rank; /* of the constraints at the start; -1: not known */
+    bool singular_mass;
     nh_integrability integrability; /* near the start */
     nh_report start_report;         /* when the start is off the constraints */
 } finding;
@@ -37,6 +39,10 @@ static nh_status find_out(finding *f, const subject *s, nh_report *report)
     f->residual = residual == NH_OK ? f->residual : NAN;
     f->energy = energy == NH_OK ? f->energy : NAN;
     f->consistent = nh_system_check_start(s->system, s->t, s->q, s->v, &f->start_report) == NH_OK;
+    const nh_status ranks = nh_system_rank(s->system, s->t, s->q, s->v, &f->rank, report);
+    if (ranks == NH_NO_MEMORY)
+        return ranks;
+    f->singular_mass = ranks == NH_SINGULAR_MASS;
     return nh_system_integrability(s->system, s->t, s->q, s->v, &f->integrability, report);
 }
 
@@ -136,7 +142,11 @@ static void print_sizes(const finding *f)
     }
     printf(", ");
     print_count(nh_system_constraints(s), "constraint");
-    printf(" of rank %d", f->facts->rank);
+    const int all = nh_system_constraints(s); /* which are independent elsewhere */
+    if (f->rank == all)
+        printf(" of rank %d", all);
+    else if (f->rank >= 0)
+        printf(" of rank %d at the start (elsewhere %d)", f->rank, all);
     if (nh_system_positions(s) > 0) {
         printf(", %d of them on positions\n", nh_system_positions(s));
         put_label("freedom");
@@ -278,6 +288,18 @@ static void print_conserved(const finding *f)
            f->facts->coupled ? " of the passengers" : "");
 }
 
+/* What keeps motions from starting there. */
+static void print_lost_rank(const finding *f)
+{
+    const bool depend = f->rank >= 0 && f->rank < nh_system_constraints(f->system);
+    if (!depend && !f->singular_mass)
+        return;
+    put_label("");
+    printf("no motion can start there: %s\n", f->singular_mass
+                                                  ? "the mass matrix is singular"
+                                                  : "the constraints depend on each other");
+}
+
 static void print_start(const finding *f)
 {
     const subject *s = f->subject;
@@ -289,6 +311,7 @@ static void print_start(const finding *f)
     if (nh_system_constraints(f->system) > 0)
         printf(", largest constraint residual %.3g", f->residual);
     printf("\n");
+    print_lost_rank(f);
 }
 
 static void print_methods(const finding *f)
@@ -407,7 +430,12 @@ static void put_integrability(json *j, const finding *f)
 static void put_facts(json *j, const finding *f)
 {
     const nh_facts *facts = f->facts;
-    json_integer(j, "rank", facts->rank);
+    if (f->rank < 0)
+        json_text(j, "rank", NULL);
+    else
+        json_integer(j, "rank", f->rank);
+    json_integer(j, "generic_rank", nh_system_constraints(f->system));
+    json_boolean(j, "singular_mass", f->singular_mass);
     json_integer(j, "positions", nh_system_positions(f->system));
     json_object(j, "freedom");
     json_integer(j, "positions", free_positions(f->system));

@@ -225,6 +225,11 @@ NH_API bool nh_system_solves_position(const nh_system *system, int index); /* ..
 NH_API nh_status nh_system_check_start(const nh_system *system, double t, const double *q,
                                        const double *v, nh_report *report);
 
+/* The rank of the constraints in a state; -1: not known. Returns NH_DEPENDENT_CONSTRAINTS or
+ * NH_SINGULAR_MASS if a rank is lost there: no method starts in such a state. */
+NH_API nh_status nh_system_rank(const nh_system *system, double t, const double *q, const double *v,
+                                int *rank, nh_report *report);
+
 /* Replaces v by the nearest velocities that satisfy the constraints, in the mass metric at the
  * given state. Fails with NH_BAD_START if there are none (or none are found, for constraints
  * nonlinear in the velocities); v is then unchanged. */

@@ -8,12 +8,9 @@
 #include <string.h>
 
 #include "base/decimal.h"
-#include "base/dense.h"
 #include "base/status.h"
 #include "mechanics/probe.h"
 #include "mechanics/symmetries.h"
-
-enum { DENSE_RANK_MAX = 4000000 }; /* entries of K up to which a dense rank is computed */
 
 static bool any_depends(const nh_graph *g, const nh_expr *e, int count, nh_input kind)
 {
@@ -294,50 +291,12 @@ static nh_answer reversibility(nh_mechanics *s)
     return answer;
 }
 
-/* Scales velocities to units in which the masses are one, so that the rank does not depend on
- * units. */
-static void scale_columns(int m, int n, double *K, const double *mass)
-{
-    for (int j = 0; j < n; j++) {
-        double size = sqrt(fabs(mass[j]));
-        for (int i = 0; i < m && size > 0 && isfinite(size); i++)
-            K[i * n + j] /= size;
-    }
-}
-
-/* False if the rank of K could not be determined. */
-static bool rank_at(nh_mechanics *s, double t, const double *q, const double *v, int *rank,
-                    int *dependent)
-{
-    nh_expr_list K = {0};
-    size_t entries = (size_t)s->m * (size_t)s->n, n = (size_t)s->n;
-    if (entries > DENSE_RANK_MAX)
-        return false;
-    double *value = malloc((entries + n + 1) * sizeof *value);
-    bool ok = value != NULL;
-    for (int i = 0; ok && i < s->m; i++)
-        for (int j = 0; ok && j < s->n; j++)
-            ok = nh_expr_list_push(&K, nh_matrix_at(&s->K, i, j));
-    for (int j = 0; ok && j < s->n; j++)
-        ok = nh_expr_list_push(&K, nh_matrix_at(&s->mass, j, j));
-    ok = ok && nh_evaluate(s->g, K.item, K.count, t, q, v, NULL, value);
-    if (!ok)
-        nh_graph_fail(s->g);
-    for (size_t i = 0; ok && i < entries; i++)
-        ok = isfinite(value[i]);
-    if (ok) {
-        scale_columns(s->m, s->n, value, value + entries);
-        *rank = nh_dense_rank(s->m, s->n, value, 1e-10, dependent);
-    }
-    nh_expr_list_free(&K);
-    free(value);
-    return ok;
-}
-
 static nh_status check_rank(nh_mechanics *s, const double *q, const double *v, nh_report *report)
 {
-    int rank, dependent;
-    s->facts.rank = rank_at(s, 0, q, v, &rank, &dependent) ? rank : -1;
+    nh_ranks ranks;
+    if (nh_find_ranks(s, 0, q, v, NULL, false, &ranks) != NH_OK)
+        return nh_fail_memory(report);
+    s->facts.rank = ranks.constraints;
     if (s->facts.rank < 0 || s->facts.rank == s->m)
         return NH_OK;
     /* Perhaps only the start is special: try states near it. */
@@ -345,24 +304,28 @@ static nh_status check_rank(nh_mechanics *s, const double *q, const double *v, n
     if (!nh_probe_init(&probe, s, 0, q, v))
         return nh_fail_memory(report);
     bool still = true, seen = false;
-    for (int round = 0; still && round < NH_NEAR; round++) {
-        int there, which;
+    nh_status status = NH_OK;
+    for (int round = 0; status == NH_OK && still && round < NH_NEAR; round++) {
+        nh_ranks there;
         nh_probe_move(&probe, round);
-        if (!rank_at(s, probe.t, probe.q, probe.v, &there, &which))
+        status = nh_find_ranks(s, probe.t, probe.q, probe.v, NULL, false, &there);
+        if (status != NH_OK || there.constraints < 0)
             continue;
-        still = there < s->m;
-        rank = there;
-        dependent = which;
+        still = there.constraints < s->m;
+        ranks = there;
         seen = true;
     }
     still = still && seen;
     nh_probe_free(&probe);
+    if (status != NH_OK)
+        return nh_fail_memory(report);
     if (still)
         return nh_fail(
             report, NH_BAD_MODEL,
             "%s: the constraints depend on each other: '%s' follows from those before it "
             "(rank %d of %d); leave it out",
-            s->problem->file, s->problem->constraint[dependent].name, rank, s->m);
+            s->problem->file, s->problem->constraint[ranks.dependent].name, ranks.constraints,
+            s->m);
     return NH_OK;
 }
 

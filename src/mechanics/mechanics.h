@@ -164,6 +164,14 @@ nh_status nh_leave_out_redundant(nh_problem *problem, char *names, size_t size, 
 /* NH_BAD_MODEL if the model's frame violates a constraint or is not independent. */
 nh_status nh_check_frame(const nh_mechanics *mechanics, const double *start, nh_report *report);
 
+/* The ranks of K and, if `masses`, of M in a state with these inputs (NULL: the defaults); -1: not
+ * known. Row `dependent` of K depends on those before it. NH_NO_MEMORY, or NH_OK (rank.c). */
+typedef struct nh_ranks {
+    int constraints, dependent, mass;
+} nh_ranks;
+nh_status nh_find_ranks(const nh_mechanics *mechanics, double t, const double *q, const double *v,
+                        const double *u, bool masses, nh_ranks *out);
+
 /* Used by nh_mechanics_derive: determines all facts that are not derived symbolically. */
 nh_status nh_mechanics_find_facts(nh_mechanics *mechanics, nh_report *report);
 void nh_find_integrability(nh_mechanics *mechanics);

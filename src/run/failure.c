@@ -161,15 +161,18 @@ static void describe_unsolved(const nh_clock *clock, const nh_step_failure *f, c
             at->who, at->step, at->t, how_far, clock->step);
 }
 
-/* A state from which the motion cannot be continued. */
+/* A state from which the motion cannot be continued. `dependent` is a constraint that depends on
+ * others, or -1. */
 static void describe_singular(nh_run *run, const nh_clock *clock, const nh_step_failure *f,
-                              const place *at, nh_status status, nh_report *report)
+                              const place *at, nh_status status, int dependent, nh_report *report)
 {
     const bool at_start = status != NH_NOT_FINITE && at->step == 1;
     const char *where = at_start ? "at the start" : "there";
     char names[160] = "", what[240] = "the state is no longer finite", advice[64];
     if (status == NH_DEPENDENT_CONSTRAINTS) {
         nh_health_name_constraints(run, clock, f->member, names, sizeof names);
+        if (!*names && dependent >= 0)
+            snprintf(names, sizeof names, "%s", nh_system_constraint_name(run->system, dependent));
         snprintf(what, sizeof what, "the constraints depend on each other %s%s%s%s", where,
                  *names ? " (" : "", names, *names ? ")" : "");
     } else if (status == NH_SINGULAR_MASS)
@@ -182,6 +185,18 @@ static void describe_singular(nh_run *run, const nh_clock *clock, const nh_step_
         nh_print(advice, sizeof advice, "a smaller step (now %g) may help", clock->step);
     nh_fail(report, status, "%sstep %lld, t = %.10g: %s; %s", at->who, at->step, at->t, what,
             advice);
+}
+
+static void note_place(const nh_step_failure *f, const place *at, bool step_matters,
+                       nh_report *report)
+{
+    if (!report)
+        return;
+    if (step_matters)
+        report->option = "step";
+    report->step = at->step;
+    report->time = at->t;
+    report->residual = f->residual;
 }
 
 nh_status nh_describe_failure(nh_run *run, const nh_clock *clock, const nh_step_failure *f,
@@ -206,13 +221,18 @@ nh_status nh_describe_failure(nh_run *run, const nh_clock *clock, const nh_step_
     else if (status == NH_NOT_CONVERGED)
         describe_unsolved(clock, f, &at, report);
     else
-        describe_singular(run, clock, f, &at, status, report);
-    if (report) {
-        if (status != NH_CALLBACK_STOPPED)
-            report->option = "step";
-        report->step = at.step;
-        report->time = at.t;
-        report->residual = f->residual;
-    }
+        describe_singular(run, clock, f, &at, status, -1, report);
+    note_place(f, &at, status != NH_CALLBACK_STOPPED, report);
+    return status;
+}
+
+nh_status nh_describe_singular_start(nh_run *run, const nh_clock *clock, int member,
+                                     nh_status status, int dependent, nh_report *report)
+{
+    const nh_step_failure f = {.index = run->steps, .member = member};
+    const place at = place_of(run, clock, &f);
+    run->failed_member = member;
+    describe_singular(run, clock, &f, &at, status, dependent, report);
+    note_place(&f, &at, false, report);
     return status;
 }

@@ -22,4 +22,9 @@ enum {
 nh_status nh_describe_failure(nh_run *run, const nh_clock *clock, const nh_step_failure *f,
                               nh_report *report);
 
+/* A member whose motion is not determined at the start: NH_SINGULAR_MASS, or
+ * NH_DEPENDENT_CONSTRAINTS, of which `dependent` is one. */
+nh_status nh_describe_singular_start(nh_run *run, const nh_clock *clock, int member,
+                                     nh_status status, int dependent, nh_report *report);
+
 #endif

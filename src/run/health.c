@@ -5,6 +5,7 @@
 #include "run/health.h"
 #include "run/attach.h"
 #include "run/inputs.h"
+#include "system/start.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -263,6 +264,28 @@ static nh_status look_at(nh_run *run, int member, nh_report *report)
              lane++, member++)                                                                     \
             if (!(g->retired >> lane & 1))
 
+/* Refuses starts where a rank is lost before any method does: some would not notice. */
+static nh_status settle(nh_run *run, const nh_clock *clock, nh_report *report)
+{
+    nh_health *h = run->health;
+    nh_status status = NH_OK;
+    nh_ranks ranks;
+    if (run->unwatched || run->steps > 0 || !(h->singular || !run->system->mechanics))
+        return status;
+    h->clock = *clock;
+    EACH_MEMBER(run, i)
+    {
+        if (status != NH_OK || h->track[i].seen)
+            continue;
+        visit(run, i);
+        const nh_instant at = {nh_health_time(run, 0), h->inputs ? h->u : NULL};
+        status = nh_inner_ranks(run->system, at, h->now, h->now + h->n, &ranks, report);
+        if (status == NH_SINGULAR_MASS || status == NH_DEPENDENT_CONSTRAINTS)
+            nh_describe_singular_start(run, clock, i, status, ranks.dependent, report);
+    }
+    return status;
+}
+
 /* Checks members that were not seen before. */
 static void begin(nh_run *run, const nh_clock *clock)
 {
@@ -457,6 +480,7 @@ const nh_attachment nh_attachment_health = {.allocate = allocate,
                                             .free = free_all,
                                             .start = start,
                                             .restart = restart,
+                                            .settle = settle,
                                             .begin = begin,
                                             .next = next,
                                             .act = act,

@@ -110,6 +110,26 @@ nh_status nh_system_check_start(const nh_system *system, double t, const double 
     return status;
 }
 
+nh_status nh_system_rank(const nh_system *system, double t, const double *q, const double *v,
+                         int *rank, nh_report *report)
+{
+    double *own;
+    nh_ranks ranks = {.constraints = -1};
+    const double *inner = nh_inner_copy(system, q, v, &own, report);
+    nh_status status = inner
+                           ? nh_inner_ranks(system, (nh_instant){t, NULL}, q, inner, &ranks, report)
+                           : NH_NO_MEMORY;
+    *rank = ranks.constraints;
+    free(own);
+    if (status == NH_DEPENDENT_CONSTRAINTS)
+        nh_fail(report, status,
+                "the constraints depend on each other in this state (rank %d of %d)", *rank,
+                system->constraints);
+    if (status == NH_SINGULAR_MASS)
+        nh_fail(report, status, "the mass matrix is singular in this state");
+    return status;
+}
+
 nh_status nh_system_begin(const nh_system *system, const nh_start_options *options, double *q,
                           double *v, nh_report *report)
 {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/dense.h"
 #include "base/option_struct.h"
 #include "base/status.h"
 #include "system/start.h"
@@ -290,6 +291,58 @@ nh_status nh_inner_check_start(const nh_system *system, nh_instant at, const dou
             status = refuse_start(system, (nh_level)level, worst, residual, report);
     }
     return status == NH_OK ? check_implied(system, at, q, v, report) : status;
+}
+
+/* ---- ranks ---- */
+
+static nh_status ranks_of_model(const nh_system *system, nh_instant at, const double *q,
+                                const double *v, nh_ranks *ranks, nh_report *report)
+{
+    nh_system *locked = (nh_system *)system; /* other threads may be adding to the graph */
+    double *own;
+    nh_status status = find_inputs(system, at, q, v, &at.u, &own, report);
+    pthread_mutex_lock(&locked->lock);
+    if (status == NH_OK && nh_find_ranks(system->mechanics, at.t, q, v, at.u,
+                                         system->velocities <= NH_DENSE_LOOKS_MAX, ranks) != NH_OK)
+        status = nh_fail_memory(report);
+    pthread_mutex_unlock(&locked->lock);
+    free(own);
+    return status;
+}
+
+static nh_status ranks_of_functions(const nh_system *system, nh_instant at, const double *q,
+                                    const double *v, nh_ranks *ranks, nh_report *report)
+{
+    const int n = system->velocities, m = system->constraints;
+    const size_t count = nh_system_outputs(system, NH_FN_MATRICES);
+    *ranks = (nh_ranks){-1, -1, -1};
+    double *matrices = n <= NH_DENSE_LOOKS_MAX ? malloc((count + 1) * sizeof *matrices) : NULL;
+    if (!matrices)
+        return n <= NH_DENSE_LOOKS_MAX ? nh_fail_memory(report) : NH_OK;
+    nh_status status = nh_system_evaluate_at(system, NH_FN_MATRICES, at, q, v, matrices, report);
+    bool finite = status == NH_OK;
+    for (size_t i = 0; i < count; i++)
+        finite = finite && isfinite(matrices[i]);
+    if (finite) {
+        ranks->mass = nh_dense_rank(n, n, matrices, 1e-14, NULL);
+        ranks->constraints = nh_dense_rank(m, n, matrices + n * n, 1e-10, &ranks->dependent);
+    }
+    free(matrices);
+    return status;
+}
+
+nh_status nh_inner_ranks(const nh_system *system, nh_instant at, const double *q, const double *v,
+                         nh_ranks *ranks, nh_report *report)
+{
+    const nh_status status = system->mechanics
+                                 ? ranks_of_model(system, at, q, v, ranks, report)
+                                 : ranks_of_functions(system, at, q, v, ranks, report);
+    if (status != NH_OK)
+        return status;
+    return ranks->mass >= 0 && ranks->mass < system->velocities ? NH_SINGULAR_MASS
+           : ranks->constraints >= 0 && ranks->constraints < system->constraints
+               ? NH_DEPENDENT_CONSTRAINTS
+               : NH_OK;
 }
 
 /* ---- what may change ---- */

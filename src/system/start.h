@@ -17,6 +17,11 @@ nh_status nh_residual_spreads(const nh_system *system, nh_level level, nh_instan
 nh_status nh_find_worst(const nh_system *system, nh_level level, nh_instant at, const double *q,
                         const double *v, int *worst, double *residual, nh_report *report);
 
+/* The ranks of the matrices in a state (rank.c). NH_DEPENDENT_CONSTRAINTS or NH_SINGULAR_MASS,
+ * without a report, where a rank is lost: from there the motion is not determined. */
+nh_status nh_inner_ranks(const nh_system *system, nh_instant at, const double *q, const double *v,
+                         nh_ranks *ranks, nh_report *report);
+
 /* The functions of nonholo.h with these names, but with inner velocities (attitude.h). The options
  * of a start have the velocities that users see. */
 nh_status nh_inner_check_start(const nh_system *system, nh_instant at, const double *q,

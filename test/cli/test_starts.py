@@ -282,9 +282,57 @@ def time_counts():
         same(json.loads(done.stdout)["v"], [t0 + 1, 0])
 
 
+# ---- starts where a rank is lost ----
+
+LOST = {  # the text after 'model m', what is lost there, a start where nothing is
+    "crossing lines": ("coordinate x, y\nlagrangian (x'^2 + y'^2)/2\nconstraint x*y = 0\nstart x' = 1\n", 0, "x=1"),
+    "a cusp": ("coordinate x, y\nlagrangian (x'^2 + y'^2)/2 - x\nconstraint y^2 = x^3\n", 0, "x=1,y=1"),
+    "a folded chain": ("coordinate a, b, c angle\nlagrangian (a'^2 + b'^2 + c'^2)/2\nconstraint cos(a) + cos(b) + cos(c) = 1\n"
+                       "constraint sin(a) + sin(b) + sin(c) = 0\nstart c = 3.14159265358979\n", 1, "b=2,c=2-pi"),
+    "touching spheres": ("coordinate x, y, z\nlagrangian (x'^2 + y'^2 + z'^2)/2 - y\nconstraint x^2 + y^2 + z^2 = 1\n"
+                         "constraint (x - 1.5)^2 + y^2 + z^2 = 0.25\nstart x = 1\n", 1, None),
+    "parallel rows": ("coordinate x, y, z\nlagrangian (x'^2 + y'^2 + z'^2)/2 - z\nconstraint y' = x*z'\nconstraint y' = 0\n"
+                      "start x' = 1\n", 1, "x=1"),
+    "a row that vanishes": ("coordinate x, y, z\nlagrangian (x'^2 + y'^2 + z'^2)/2 - z\nconstraint x*x' + y*y' = 0\nstart z' = 1\n",
+                            0, "x=1"),
+    "an input": ("coordinate x, y\ninput u = 0\nlagrangian (x'^2 + y'^2)/2\nconstraint u*x' = sin(x)*y'\nstart y' = 1\n", 0, "x=1,y'=0"),
+    "a pole": ("coordinate a, b angle\nlagrangian (a'^2 + sin(a)^2*b'^2)/2 - cos(a)\nstart a = pi\nstart a' = 1\n", None, "a=1"),
+    "angles of Euler": ("coordinate a, c angle\ncoordinate b\nlagrangian (a'*sin(b)*sin(c) + b'*cos(c))^2/2"
+                        " + (a'*sin(b)*cos(c) - b'*sin(c))^2 + 3/2*(a'*cos(b) + c')^2\nstart a' = 1\n", None, "b=1"),
+}
+
+
+def lost_ranks():
+    """Every method refuses a start where a rank is lost, in the same words, and check says which rank is left; elsewhere
+    they start."""
+    methods = [m["name"] for m in json.loads(nonholo("methods", "--json").stdout)["methods"]]
+    for what, (text, rank, elsewhere) in LOST.items():
+        text, said = "model m\n" + text, set()
+        for method in methods:
+            done = nonholo("run", "-", "--method", method, "--step", "0.01", "--time", "0.02", input=text)
+            if done.returncode != 2:  # otherwise the method does not apply
+                same(done.returncode, 1, f"{what}, {method}: {done.stderr}")
+                said.add(done.stderr)
+        same(len(said), 1, f"{what}: {said}")
+        check("the motion cannot start from such a state" in said.pop(), what)
+        found = nonholo("check", "-", input=text)
+        check(found.returncode == 0 and "no motion can start there" in found.stdout, f"{what}: {found.stdout}")
+        facts = json.loads(nonholo("check", "-", "--json", input=text).stdout)
+        if rank is None:
+            check(facts["singular_mass"], what)
+        else:
+            same((facts["rank"], facts["generic_rank"]), (rank, len(facts["constraints"])), what)
+            check(f"of rank {rank} at the start (elsewhere {facts['generic_rank']})" in found.stdout, found.stdout)
+        if elsewhere:
+            done = nonholo("run", "-", "--method", "gauss", "--step", "0.001", "--time", "0.002", "--start", elsewhere, input=text)
+            same(done.returncode, 0, f"{what}: {done.stderr}")
+            facts = json.loads(nonholo("check", "-", "--json", "--start", elsewhere, input=text).stdout)
+            check(facts["rank"] == facts["generic_rank"] and not facts["singular_mass"], f"{what}: {facts['rank']}")
+
+
 CASES = [slow_and_scaled, rounding, zero_row, other_velocities, positions_count, rank_of_large_wheels, nearest, impossible,
-         in_other_units, keep_and_solve, wrong_names, contradiction, model_solves, grammar_of_solve, bad_solve, time_counts]
+         in_other_units, keep_and_solve, wrong_names, contradiction, model_solves, grammar_of_solve, bad_solve, time_counts, lost_ranks]
 NAMES = ["slow and scaled", "rounding", "zero row", "other velocities", "positions count", "rank of large wheels", "nearest",
          "impossible", "in other units", "keep and solve", "wrong names", "contradiction", "model solves",
-         "grammar of solve", "bad solve", "time counts"]
+         "grammar of solve", "bad solve", "time counts", "lost ranks"]
 sys.exit(run_all(list(zip(NAMES, CASES, strict=True))))
