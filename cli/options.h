@@ -29,6 +29,7 @@ enum { /* groups; a command takes some of them. --json, --quiet and --help go wi
        OPTIONS_EXPORT = 1 << 24,    /* --format, --step, --real, --fmi, --name, -o */
        OPTIONS_CHECK = 1 << 25,     /* --latex */
        OPTIONS_LINEARISE = 1 << 27, /* --sweep, --locate, --matrices, --keep-symmetries */
+       OPTIONS_CONTROL = 1 << 28,   /* --about, --period, --weights, --noise, --matrices */
        OPTIONS_ENSEMBLE =
            1 << 9 /* --members, --energy, --seed, --around, --sweep, --starts, --table,
                      --part */
@@ -59,8 +60,9 @@ typedef struct options {
     double t0;
     int64_t steps, every, threads, halvings, members, seed, port; /* -1 when not given */
     const char *name;                                             /* NULL when not given */
-    const char *locate, *matrices;                                /* NULL when not given */
-    int backend, compensated, around, table, format, real, fmi,
+    const char *locate, *matrices, *weights, *noise;              /* NULL when not given */
+    double period;                                                /* NaN when not given */
+    int backend, compensated, around, about, table, format, real, fmi,
         progress; /* index into the choices of the table: the standard first */
     bool keep_symmetries, estimate, no_estimate, no_open, quick, project, clear, refer, latex, json,
         quiet, help;

@@ -307,6 +307,48 @@ NH_API nh_located nh_stability_located_at(const nh_stability *s, int index);
 NH_API int nh_stability_remarks(const nh_stability *s);
 NH_API const char *nh_stability_remark(const nh_stability *s, int index);
 
+/* ---- regulators --------------------------------------------------------------------------- */
+
+/* Feedback that keeps a system near a steady motion: inputs u = u0 - K (x - x0) are computed every
+ * `period` and held in between, with the gain K that minimises the sum of x^T Q x + u^T R u over
+ * all samples. A, B, C, D are those of the sampled system. Directions of x that no input moves and
+ * that neither grow nor decay are left out, and named in a remark. With `noise`, an estimator
+ * x+ = A x + B u, x = x + L (y - C x - D u) as well, which weighs disturbances
+ * against errors of the measured outputs.
+ *
+ * NH_NOT_CONVERGED: the inputs cannot stabilise the motion, or the outputs do not show it. */
+typedef struct nh_regulator_options {
+    size_t size; /* see "options" in nonholo.h */
+    double period;
+    const double *Q, *R;       /* row-major, symmetric; NULL: unit matrices */
+    const double *disturbance; /* standard deviations of what is added in a period to each state,
+                                  then to each input; NULL: 1 for inputs */
+    const double *noise;       /* standard deviations of the outputs, infinite: not measured; NULL:
+                                  no estimator */
+} nh_regulator_options;
+NH_OPTIONS_DEFAULT(nh_regulator_options)
+typedef struct nh_regulator nh_regulator;
+/* The linearisation must live as long as the regulator. */
+NH_API nh_status nh_regulate(nh_regulator **out, const nh_linearisation *l,
+                             const nh_regulator_options *options, nh_report *report);
+NH_API void nh_regulator_free(nh_regulator *r);
+/* 'A', 'B', 'C', 'D', 'K' [inputs][order], 'P' of Riccati's equation, 'L' [order][outputs] (NULL
+ * without an estimator), row-major. */
+NH_API const double *nh_regulator_matrix(const nh_regulator *r, char name);
+NH_API double nh_regulator_period(const nh_regulator *r);
+NH_API const nh_linearisation *nh_regulator_linearisation(const nh_regulator *r);
+/* The eigenvalues of a sample of the closed loop ('K': A - B K) and of the estimator's error ('L'),
+ * as many as states. */
+NH_API void nh_regulator_eigenvalue(const nh_regulator *r, char loop, int index, double *re,
+                                    double *im);
+/* The feedback on an input as an expression, for the setting "input NAME" together with
+ * "input-period"; NULL if it cannot be written as one: a remark says why. */
+NH_API const char *nh_regulator_law(const nh_regulator *r, int input);
+NH_API int nh_regulator_remarks(const nh_regulator *r);
+NH_API const char *nh_regulator_remark(const nh_regulator *r, int index);
+/* Writes all of this to a file for numpy.load. */
+NH_API nh_status nh_regulator_write(const nh_regulator *r, const char *path, nh_report *report);
+
 /* ---- pictures ----------------------------------------------------------------------------- */
 
 /* A plot of arbitrary curves in panels; the file extension selects the format, as in

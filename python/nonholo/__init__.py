@@ -14,6 +14,7 @@ from .events import Event
 from .exports import export
 from .functions import NotHere, from_functions
 from .linearisation import Linearisation, Located, linearise
+from .regulator import Regulator, control
 from .stepper import Stepper
 from .symbolic import from_mechanics, from_sympy
 from .system import Facts, Model, System, load, methods, models
@@ -34,12 +35,14 @@ __all__ = [
     "ModelError",
     "NotHere",
     "Order",
+    "Regulator",
     "Remark",
     "Stepper",
     "System",
     "Trajectory",
     "UsageError",
     "compare",
+    "control",
     "ensemble",
     "export",
     "from_functions",

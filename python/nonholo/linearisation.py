@@ -78,7 +78,7 @@ def _numbers(address: int | None, *shape: int) -> np.ndarray:
     return np.array((C.c_double * count).from_address(address)).reshape(shape)
 
 
-def _names(handle: int, count: int, name: Any) -> list[str]:
+def _listed(handle: int, count: int, name: Any) -> list[str]:
     return [_text(name(handle, i)) for i in range(count)]
 
 
@@ -100,9 +100,9 @@ def _collect(handle: int | None, system: System) -> Linearisation:
         state={name: float(value) for name, value in zip(system.coordinates + system.velocities, np.concatenate([q, v]))},
         rates={_text(lib.nh_linearisation_symmetry_name(handle, i)): lib.nh_linearisation_symmetry_rate(handle, i) for i in symmetries},
         residual=lib.nh_linearisation_residual(handle),
-        names=_names(handle, n, lib.nh_linearisation_state_name),
-        inputs=_names(handle, u, lib.nh_linearisation_input_name),
-        outputs=_names(handle, y, lib.nh_linearisation_output_name),
+        names=_listed(handle, n, lib.nh_linearisation_state_name),
+        inputs=_listed(handle, u, lib.nh_linearisation_input_name),
+        outputs=_listed(handle, y, lib.nh_linearisation_output_name),
         A=matrix(b"A", n, n), B=matrix(b"B", n, u), C=matrix(b"C", y, n), D=matrix(b"D", y, u),
         eigenvalues=each("re") + 1j * each("im"),
         modes=np.array(vectors).reshape(len(modes), n).T,
@@ -141,6 +141,21 @@ def _sweep(system: System, options: Any, sweep: Mapping[str, tuple[float, float,
     return found
 
 
+def problem(model: Any, set: Any, input: Any, start: Any, q: Any, v: Any, t0: float, project: Any, keep_symmetries: bool) -> tuple:
+    """The system, the options of nh_linearise, and what these point to."""
+    system = as_system(model, set, input)
+    if functions(system._given):
+        raise ValueError("an input that is a Python function cannot be differentiated; give it as an expression")
+    given_q = None if q is None else vector(q, len(system.coordinates), "q")
+    given_v = None if v is None else vector(v, len(system.velocities), "v")
+    wanted = H.nh_start_options(size=C.sizeof(H.nh_start_options), t=t0, assignments=start_text(start))
+    wanted.project, wanted.keep, wanted.solve = projection_names(project)
+    wanted.q = None if given_q is None else _address(given_q)
+    wanted.v = None if given_v is None else _address(given_v)
+    options = H.nh_linearise_options(size=C.sizeof(H.nh_linearise_options), start=C.addressof(wanted), keep_symmetries=keep_symmetries)
+    return system, options, (wanted, given_q, given_v)
+
+
 @helpful
 def linearise(
     model: Any,
@@ -170,16 +185,7 @@ def linearise(
     >>> [(point.kind, round(point.value, 9)) for point in bicycle.located]
     [('double', 0.684283079), ('hopf', 4.292382536), ('zero', 6.024262015)]
     """
-    system = as_system(model, set, input)
-    if functions(system._given):
-        raise ValueError("an input that is a Python function cannot be differentiated; give it as an expression")
-    given_q = None if q is None else vector(q, len(system.coordinates), "q")
-    given_v = None if v is None else vector(v, len(system.velocities), "v")
-    wanted = H.nh_start_options(size=C.sizeof(H.nh_start_options), t=t0, assignments=start_text(start))
-    wanted.project, wanted.keep, wanted.solve = projection_names(project)
-    wanted.q = None if given_q is None else _address(given_q)
-    wanted.v = None if given_v is None else _address(given_v)
-    options = H.nh_linearise_options(size=C.sizeof(H.nh_linearise_options), start=C.addressof(wanted), keep_symmetries=keep_symmetries)
+    system, options, kept = problem(model, set, input, start, q, v, t0, project, keep_symmetries)
     if sweep is not None:
         found = _sweep(system, options, sweep, locate)
     else:

@@ -3,6 +3,8 @@
 #include "base/dense.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 static void swap_rows(double *a, int columns, int i, int j)
 {
@@ -198,4 +200,109 @@ void nh_dense_eigen(int n, double *a, double *value, double *vector)
     }
     for (int i = 0; i < n; i++)
         value[i] = a[i * n + i];
+}
+
+void nh_dense_multiply(int rows, int inner, int columns, const double *a, const double *b,
+                       double *out)
+{
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < columns; j++) {
+            double sum = 0;
+            for (int k = 0; k < inner; k++)
+                sum += a[i * inner + k] * b[k * columns + j];
+            out[i * columns + j] = sum;
+        }
+}
+
+/* The diagonal Pade approximant of order 13 has rounding errors only up to this norm. */
+static const double pade_norm = 5.37;
+
+/* out = the sum of c[k] a^(2k); `power` has a^2, a^4, a^6. */
+static void add_powers(int n, const double *power, const double *c, double *out)
+{
+    const size_t N = (size_t)n * (size_t)n;
+    memset(out, 0, N * sizeof *out);
+    for (int i = 0; i < n; i++)
+        out[i * n + i] = c[0];
+    for (int k = 1; k <= 3; k++)
+        for (size_t i = 0; i < N; i++)
+            out[i] += c[k] * power[(size_t)(k - 1) * N + i];
+}
+
+/* Numerator and denominator of the approximant to exp(a); `room` is for 6 matrices. */
+static void pade(int n, const double *a, double *room, double *numerator, double *denominator)
+{
+    /* of x^0, x^2, x^4, x^6 and x^6 times x^0, x^2, x^4, x^6; odd ones of x times these */
+    static const double even[2][4] = {
+        {64764752532480000., 7771770303897600., 129060195264000., 670442572800.},
+        {0, 1323241920., 960960., 182.}};
+    static const double odd[2][4] = {
+        {32382376266240000., 1187353796428800., 10559470521600., 33522128640.},
+        {0, 40840800., 16380., 1.}};
+    const size_t N = (size_t)n * (size_t)n;
+    double *power = room, *high = room + 3 * N, *low = room + 4 * N, *u = room + 5 * N;
+    nh_dense_multiply(n, n, n, a, a, power);
+    nh_dense_multiply(n, n, n, power, power, power + N);
+    nh_dense_multiply(n, n, n, power, power + N, power + 2 * N);
+    add_powers(n, power, odd[1], high);
+    nh_dense_multiply(n, n, n, power + 2 * N, high, low);
+    add_powers(n, power, odd[0], high);
+    for (size_t i = 0; i < N; i++)
+        high[i] += low[i];
+    nh_dense_multiply(n, n, n, a, high, u);
+    add_powers(n, power, even[1], high);
+    nh_dense_multiply(n, n, n, power + 2 * N, high, low);
+    add_powers(n, power, even[0], high);
+    for (size_t i = 0; i < N; i++) {
+        numerator[i] = high[i] + low[i] + u[i];
+        denominator[i] = high[i] + low[i] - u[i];
+    }
+}
+
+/* Solves denominator x = numerator for all columns. */
+static bool divide(int n, double *denominator, const double *numerator, double *column, int *pivot,
+                   double *out)
+{
+    if (!nh_dense_factor(n, denominator, pivot))
+        return false;
+    for (int j = 0; j < n; j++) {
+        for (int i = 0; i < n; i++)
+            column[i] = numerator[i * n + j];
+        nh_dense_solve(n, denominator, pivot, column);
+        for (int i = 0; i < n; i++)
+            out[i * n + j] = column[i];
+    }
+    return true;
+}
+
+bool nh_dense_exponential(int n, const double *a, double *out)
+{
+    const size_t N = (size_t)n * (size_t)n;
+    double norm = 0;
+    for (int i = 0; i < n; i++) {
+        double sum = 0;
+        for (int j = 0; j < n; j++)
+            sum += fabs(a[i * n + j]);
+        norm = fmax(norm, sum);
+    }
+    double *room = malloc((9 * N + (size_t)n + 1) * sizeof *room);
+    int *pivot = malloc(((size_t)n + 1) * sizeof *pivot);
+    bool ok = room && pivot && norm < 1e4;
+    if (ok) {
+        double *scaled = room + 8 * N, *numerator = room + 6 * N, *denominator = room + 7 * N;
+        int halvings = 0;
+        for (; norm > pade_norm; norm /= 2)
+            halvings++;
+        for (size_t i = 0; i < N; i++)
+            scaled[i] = ldexp(a[i], -halvings);
+        pade(n, scaled, room, numerator, denominator);
+        ok = divide(n, denominator, numerator, room + 9 * N, pivot, out);
+        for (int k = 0; ok && k < halvings; k++) {
+            memcpy(room, out, N * sizeof *room);
+            nh_dense_multiply(n, n, n, room, room, out);
+        }
+    }
+    free(room);
+    free(pivot);
+    return ok;
 }

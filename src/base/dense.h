@@ -14,6 +14,13 @@ void nh_dense_solve(int n, const double *lu, const int *pivot, double *x);
 bool nh_dense_cholesky(int n, double *a);
 void nh_dense_cholesky_solve(int n, const double *l, double *x);
 
+/* out[rows][columns] = a b, with `inner` columns of a; out is neither. */
+void nh_dense_multiply(int rows, int inner, int columns, const double *a, const double *b,
+                       double *out);
+
+/* exp(a), by scaling and squaring; false if out of memory or beyond the numbers. */
+bool nh_dense_exponential(int n, const double *a, double *out);
+
 /* Rank of a (rows x columns) by elimination; a is destroyed. A row counts if more than `tolerance`
  * of it remains after the earlier rows have been eliminated from it. Rows and columns are first
  * scaled to the same size, so that units do not matter; entries that consist only of rounding

@@ -17,6 +17,11 @@ void dgeevx_(const char *balance, const char *jobvl, const char *jobvr, const ch
              const int *ldvl, double *vr, const int *ldvr, int *ilo, int *ihi, double *scale,
              double *norm, double *rconde, double *rcondv, double *work, const int *lwork,
              int *iwork, int *info);
+void dgges_(const char *jobvsl, const char *jobvsr, const char *sort,
+            int (*select)(const double *, const double *, const double *), const int *n, double *a,
+            const int *lda, double *b, const int *ldb, int *sdim, double *alphar, double *alphai,
+            double *beta, double *vsl, const int *ldvsl, double *vsr, const int *ldvsr,
+            double *work, const int *lwork, int *bwork, int *info);
 
 /* The singular values of the transposed matrix, columns x rows; a is destroyed. */
 static bool call_svd(nh_svd *out, double *a)
@@ -84,8 +89,43 @@ static bool call_eigen(nh_eigen *out, double *a, double *space)
     free(iwork);
     return ok;
 }
+
+static int is_inside(const double *re, const double *im, const double *beta)
+{
+    return hypot(*re, *im) < fabs(*beta);
+}
+
+/* Columns of the pencil in `a` and `b`, which are destroyed; `space` has room for 3 n numbers. */
+static bool call_qz(int n, double *a, double *b, double *space, int *count, double *basis)
+{
+    const int one = 1;
+    int *bwork = malloc(((size_t)n + 1) * sizeof *bwork), info = 1, query = -1;
+    double size, *re = space, *im = re + n, *beta = im + n;
+    dgges_("N", "V", "S", is_inside, &n, a, &n, b, &n, count, re, im, beta, NULL, &one, basis, &n,
+           &size, &query, bwork, &info);
+    const int length = (int)size;
+    double *work = malloc(((size_t)length + 1) * sizeof *work);
+    if (work && bwork)
+        dgges_("N", "V", "S", is_inside, &n, a, &n, b, &n, count, re, im, beta, NULL, &one, basis,
+               &n, work, &length, bwork, &info);
+    const bool ok = work && bwork && (info == 0 || info == n + 2); /* rounding after sorting */
+    free(work);
+    free(bwork);
+    return ok;
+}
 #else
 const bool nh_have_lapack = false;
+
+static bool call_qz(int n, double *a, double *b, double *space, int *count, double *basis)
+{
+    (void)n;
+    (void)a;
+    (void)b;
+    (void)space;
+    (void)count;
+    (void)basis;
+    return false;
+}
 
 static bool call_svd(nh_svd *out, double *a)
 {
@@ -177,4 +217,21 @@ void nh_eigen_free(nh_eigen *eigen)
     free(eigen->value);
     free(eigen->condition);
     *eigen = (nh_eigen){0};
+}
+
+/* ---- pencils ---- */
+
+bool nh_stable_subspace(int n, const double *a, const double *b, int *count, double *basis)
+{
+    const size_t N = (size_t)n;
+    double *columns = malloc((2 * N * N + 3 * N + 1) * sizeof *columns);
+    for (size_t i = 0; columns && i < N; i++)
+        for (size_t j = 0; j < N; j++) {
+            columns[j * N + i] = a[i * N + j];
+            columns[N * N + j * N + i] = b[i * N + j];
+        }
+    const bool ok =
+        columns && call_qz(n, columns, columns + N * N, columns + 2 * N * N, count, basis);
+    free(columns);
+    return ok;
 }

@@ -40,4 +40,8 @@ typedef struct nh_eigen {
 bool nh_eigen_find(nh_eigen *out, int n, const double *a);
 void nh_eigen_free(nh_eigen *eigen);
 
+/* An orthonormal basis, `count` rows of `basis`[n][n], of what belongs to the solutions of
+ * a x = value b x with |value| < 1. False if out of memory or without convergence. */
+bool nh_stable_subspace(int n, const double *a, const double *b, int *count, double *basis);
+
 #endif

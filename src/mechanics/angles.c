@@ -309,6 +309,27 @@ static nh_status try_all(proof *p, trial *x, const nh_expr_list *watched, size_t
     return nh_graph_failed(p->g) ? nh_fail_memory(report) : NH_OK;
 }
 
+/* An input may be feedback on an angle, as in 300*th: it counts revolutions then, and so must the
+ * coordinate. */
+static void release_counted(trial *x, const int *angle, int angles)
+{
+    nh_problem *problem = x->s->problem;
+    for (int i = 0; i < problem->inputs; i++)
+        for (int a = 0; a < angles; a++)
+            if (changes(x, problem->input[i].given, angle, a, a + 1))
+                problem->angle[angle[a]] = false;
+}
+
+/* Returns how many there are. */
+static int list_angles(const nh_problem *problem, int *angle)
+{
+    int angles = 0;
+    for (int a = 0; a < problem->coordinates; a++)
+        if (problem->angle[a])
+            angle[angles++] = a;
+    return angles;
+}
+
 static bool list_watched(const nh_mechanics *s, nh_expr_list *list, size_t *others)
 {
     const nh_problem *problem = s->problem;
@@ -326,11 +347,12 @@ nh_status nh_check_angles(nh_mechanics *s, nh_report *report)
     trial x = {.s = s};
     size_t others = 0, n = (size_t)s->n;
     int angles = 0, *angle = malloc((n + 1) * sizeof *angle);
-    for (int a = 0; angle && a < s->problem->coordinates; a++)
-        if (s->problem->angle[a])
-            angle[angles++] = a;
     x.grown = malloc((n + 1) * sizeof *x.grown);
     bool ready = nh_probe_init(&x.probe, s, 0, s->start, s->start + n);
+    if (angle && x.grown && ready) {
+        release_counted(&x, angle, list_angles(s->problem, angle));
+        angles = list_angles(s->problem, angle);
+    }
     nh_status status = NH_OK;
     if (!angle || !x.grown || !ready ||
         (angles && (!list_watched(s, &watched, &others) || !prove(&p, &watched))))
