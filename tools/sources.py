@@ -28,7 +28,7 @@ often = {"src/system/callbacks.c"} | {"src/run/%s.c" % f for f in (
     "teams", "trace")} | {"src/output/%s.c" % f for f in ("csv", "number", "record", "writer")} | {"src/simulate/worker.c"}
 assert often <= rooms, often - rooms
 # reads, derives, evaluates or lays out: short loops, once per command, file or block of steps
-once = of("model", "mechanics", "code", "system", "method", "run", "analysis", "output", "simulate") - often
+once = of("contact", "model", "mechanics", "code", "system", "method", "run", "analysis", "output", "simulate") - often
 lists = {
     "models": lambda: glob.glob("models/*.nh"),
     "templates": lambda: glob.glob("src/export/template/*"),
