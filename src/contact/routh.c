@@ -21,7 +21,8 @@
 #define PHASES 1000
 #define AT_REST 1e-13 /* a slip up to this, relative to the fastest of the velocities, is none */
 #define GONE 1e-17    /* a slip that turns is over when only this is left of it */
-#define ACCURACY 1e-14
+#define ACCURACY 3e-14
+#define SHORTEST 0.01 /* steps are not made shorter, where errors are rounding */
 
 struct nh_routh {
     const nh_routh_problem *p;
@@ -342,57 +343,70 @@ static double locate(nh_routh *r, double h, int which, bool compressing, double 
     return b;
 }
 
-/* One phase in which a direction turns; true if the impact ends in it. Afterwards u and impulse
- * are as at its end. */
+/* The first ending within a step, and the part of the step at which it comes; -1: none. The trial
+ * state is the one there, or at the end of the step. */
+static int first_ending(nh_routh *r, double *h, bool compressing, double goal)
+{
+    double error;
+    int first = -1;
+    for (int which = 0; which < 2 + r->p->grips; which++) {
+        bool possible = r->possible; /* of the trial, not of the state */
+        r->possible = true;
+        double before = ending(r, r->state, which, compressing, goal);
+        r->possible = possible;
+        if (ending(r, r->trial, which, compressing, goal) < 0 || (which && before >= 0))
+            continue;
+        *h = locate(r, *h, which, compressing, goal, fmin(before, 0));
+        step_to(r, *h, &error);
+        first = which;
+    }
+    return first;
+}
+
+/* Takes steps until something ends; which, as in `ending`. */
+static int follow(nh_routh *r, bool compressing, double goal, int *steps)
+{
+    double h = 0.25, error;
+    int ended = -1;
+    while (ended < 0 && *steps < 100000) {
+        set_sizes(r);
+        step_to(r, h, &error);
+        double change = error > 0 ? 0.8 * pow(ACCURACY / error, 1.0 / 15) : 4;
+        if (error > ACCURACY && h > SHORTEST && r->possible) {
+            h = fmax(h * fmax(change, 0.1), SHORTEST);
+            continue;
+        }
+        double next = fmax(h * fmin(fmax(change, 0.2), 4), SHORTEST);
+        ended = first_ending(r, &h, compressing, goal);
+        memcpy(r->state, r->trial, (2 * r->p->rows + 1) * sizeof(double));
+        h = next;
+        ++*steps;
+    }
+    return ended;
+}
+
+/* One phase in which a direction turns; true if the impact ends in it. */
 static bool turning_phase(nh_routh *r, double *u, double *impulse, int *steps)
 {
-    int rows = r->p->rows, n = 2 * rows + 1, endings = 2 + r->p->grips;
-    bool compressing = u[0] < 0 || (u[0] == 0 && r->rate[0] < 0), ended = false;
-    double goal = r->p->restitution * r->p->restitution * r->taken - r->returned, h = 0.25, error;
+    int rows = r->p->rows;
+    bool compressing = u[0] < 0 || (u[0] == 0 && r->rate[0] < 0);
+    double goal = r->p->restitution * r->p->restitution * r->taken - r->returned;
     if (!compressing && goal <= 0)
         return true;
     memcpy(r->state, u, rows * sizeof *u);
     memcpy(r->state + rows, impulse, rows * sizeof *u);
-    r->state[2 * rows] = 0;
-    for (int round = 0; round < 100000 && !ended; round++) {
-        set_sizes(r);
-        step_to(r, h, &error);
-        if (error > ACCURACY && h > 1e-6 && r->possible) {
-            h *= fmax(0.1, 0.8 * pow(ACCURACY / error, 1.0 / 15));
-            continue;
-        }
-        double stop = h, grow = error > 0 ? 0.8 * pow(ACCURACY / error, 1.0 / 15) : 4;
-        int first = -1;
-        for (int which = 0; which < endings; which++) {
-            double before = ending(r, r->state, which, compressing, goal);
-            step_to(r, stop, &error);
-            if (ending(r, r->trial, which, compressing, goal) < 0 || (which && before >= 0))
-                continue;
-            stop = locate(r, stop, which, compressing, goal, fmin(before, 0));
-            first = which;
-        }
-        step_to(r, stop, &error);
-        memcpy(r->state, r->trial, n * sizeof(double));
-        ++*steps;
-        h *= fmin(4, fmax(0.2, grow));
-        if (first < 0)
-            continue;
-        ended = true;
-        if (first >= 2)
-            stop_slip(r, r->state, first - 2);
-        if (first == 0 && (compressing || fabs(r->state[0]) < 1e-13 * r->size[0]))
-            r->state[0] = 0;
-        ended = first == 0 && !compressing && r->state[2 * rows] >= goal * (1 - 1e-12);
-        break;
-    }
+    double *work = &r->state[2 * rows];
+    *work = 0;
+    int ended = follow(r, compressing, goal, steps);
+    if (ended >= 2)
+        stop_slip(r, r->state, ended - 2);
+    if (ended == 0 && (compressing || fabs(r->state[0]) < 1e-13 * r->size[0]))
+        r->state[0] = 0;
     memcpy(u, r->state, rows * sizeof *u);
     memcpy(impulse, r->state + rows, rows * sizeof *u);
-    if (compressing)
-        r->taken -= r->state[2 * rows];
-    else
-        r->returned += r->state[2 * rows];
-    r->possible = true;
-    return ended;
+    *(compressing ? &r->taken : &r->returned) += compressing ? -*work : *work;
+    r->possible = ended >= 0;
+    return ended == 0 && !compressing && *work >= goal * (1 - 1e-12);
 }
 
 nh_status nh_routh_solve(nh_routh *r, const nh_routh_problem *p, double *u, double *impulse,
