@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 /* A contact takes one row of the problem, a grip one or two; rows are in the order of the items. */
-typedef enum nh_mode {
+enum {
     NH_MODE_OPEN = 1,
     NH_MODE_CLOSED = 2,
     NH_MODE_FREE = 4,
@@ -34,7 +34,7 @@ typedef enum nh_mode {
     NH_MODE_BACKWARD = 32, /* slips: one component along -1 */
     NH_MODE_SLIPS = NH_MODE_FORWARD | NH_MODE_BACKWARD,
     NH_MODE_ANY = 63
-} nh_mode;
+};
 
 typedef struct nh_mode_item {
     int components;      /* 0 for a contact; 1 or 2 for a grip */

@@ -22,7 +22,7 @@
 #define AT_REST 1e-13 /* a slip up to this, relative to the fastest of the velocities, is none */
 #define GONE 1e-17    /* a slip that turns is over when only this is left of it */
 #define ACCURACY 3e-14
-#define SHORTEST 0.01 /* steps are not made shorter, where errors are rounding */
+#define LEAST_STEP 0.01 /* steps are not made shorter, where errors are rounding */
 
 struct nh_routh {
     const nh_routh_problem *p;
@@ -372,11 +372,11 @@ static int follow(nh_routh *r, bool compressing, double goal, int *steps)
         set_sizes(r);
         step_to(r, h, &error);
         double change = error > 0 ? 0.8 * pow(ACCURACY / error, 1.0 / 15) : 4;
-        if (error > ACCURACY && h > SHORTEST && r->possible) {
-            h = fmax(h * fmax(change, 0.1), SHORTEST);
+        if (error > ACCURACY && h > LEAST_STEP && r->possible) {
+            h = fmax(h * fmax(change, 0.1), LEAST_STEP);
             continue;
         }
-        double next = fmax(h * fmin(fmax(change, 0.2), 4), SHORTEST);
+        double next = fmax(h * fmin(fmax(change, 0.2), 4), LEAST_STEP);
         ended = first_ending(r, &h, compressing, goal);
         memcpy(r->state, r->trial, (2 * r->p->rows + 1) * sizeof(double));
         h = next;

@@ -201,7 +201,8 @@ static void test_least_that_push(void)
 static void test_static(void)
 {
     static const double force[4] = {0.5, 1, 1.3, -1.3};
-    static const nh_mode mode[4] = {NH_MODE_HELD, NH_MODE_HELD, NH_MODE_FORWARD, NH_MODE_BACKWARD};
+    static const unsigned char mode[4] = {NH_MODE_HELD, NH_MODE_HELD, NH_MODE_FORWARD,
+                                          NH_MODE_BACKWARD};
     double none[1] = {0}, response[1] = {2}, kinetic[1] = {0.8}, held[1] = {1.2};
     nh_mode_item item = {.components = 1, .allowed = NH_MODE_ANY, .loaded = true};
     for (int n = 0; n < 4; n++) {
