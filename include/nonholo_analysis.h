@@ -307,6 +307,38 @@ NH_API nh_located nh_stability_located_at(const nh_stability *s, int index);
 NH_API int nh_stability_remarks(const nh_stability *s);
 NH_API const char *nh_stability_remark(const nh_stability *s, int index);
 
+/* ---- the equations of motion in many states ------------------------------------------------ */
+
+/* M v' = F + (reactions of constraints), evaluated in many states at once, several at a time in the
+ * lanes of vector registers, with values of the inputs that are data. Not for use by several
+ * threads at once; the system must live as long. NH_NOT_APPLICABLE for systems of C functions. */
+typedef struct nh_dynamics nh_dynamics;
+NH_API nh_status nh_dynamics_create(nh_dynamics **out, const nh_system *system, nh_report *report);
+NH_API void nh_dynamics_free(nh_dynamics *d);
+
+typedef struct nh_states {
+    int64_t count;
+    const double *t;      /* [count]; NULL: 0 */
+    const double *q, *v;  /* [count][coordinates], [count][velocities] */
+    const double *inputs; /* [count][inputs]; not finite, in all states: as the system gives them;
+                             NULL: all are */
+} nh_states;
+/* v'[count][velocities] and multipliers[count][constraints], one of which may be NULL; M, symmetric
+ * [count][velocities][velocities]; F [count][velocities]. */
+NH_API nh_status nh_dynamics_acceleration(nh_dynamics *d, const nh_states *at, double *acceleration,
+                                          double *multipliers, nh_report *report);
+NH_API nh_status nh_dynamics_mass(nh_dynamics *d, const nh_states *at, double *mass,
+                                  nh_report *report);
+NH_API nh_status nh_dynamics_forces(nh_dynamics *d, const nh_states *at, double *forces,
+                                    nh_report *report);
+/* The derivatives of v' by positions, velocities and inputs, row-major [count][velocities][..].
+ * There are as many positions as coordinates, but three for a rotation: small turns about the axes
+ * of the body. Inputs that are given are held; derivatives by inputs are those of held ones. Any of
+ * the three may be NULL. */
+NH_API int nh_dynamics_positions(const nh_dynamics *d);
+NH_API nh_status nh_dynamics_jacobian(nh_dynamics *d, const nh_states *at, double *by_position,
+                                      double *by_velocity, double *by_input, nh_report *report);
+
 /* ---- regulators --------------------------------------------------------------------------- */
 
 /* Feedback that keeps a system near a steady motion: inputs u = u0 - K (x - x0) are computed every

@@ -15,6 +15,7 @@ from . import _header as H
 from ._library import Error, Immutable, UsageError, call, create, lib, number, own, remarks
 from ._names import helpful
 from ._values import texts
+from .dynamics import Dynamics, Jacobian
 from .inputs import Inputs, callback, evaluate, functions, settings as input_settings
 from .notebook import facts_table, text_block
 
@@ -298,12 +299,55 @@ class System(Immutable):
         values = self._values(lib.nh_system_integral_values, len(self.conserved), t, q, v)
         return dict(zip(self.conserved, values.tolist()))
 
-    def acceleration(self, q: Any, v: Any, t: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-        """The acceleration v' and the multipliers of the continuous equations of motion."""
-        q, v = self._state(q, v)
-        a, multipliers = np.zeros(len(self.velocities)), np.zeros(len(self.constraints))
-        call(lib.nh_system_acceleration, self._handle, t, _address(q), _address(v), _address(a), _address(multipliers))
+    @cached_property
+    def _dynamics(self) -> Dynamics:
+        return Dynamics(self)
+
+    def acceleration(self, q: Any, v: Any, t: Any = 0.0, inputs: Mapping[str, Any] | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """The acceleration v' and the multipliers of the continuous equations of motion. q and v may have many states (their last axis has
+        the numbers of a state), t and the values of ``inputs``, such as ``{"push": 2.5}``, a number for each of them.
+
+        >>> import nonholo
+        >>> pendulum = nonholo.load('''model pendulum
+        ... input push = 0
+        ... coordinate a
+        ... lagrangian a'^2/2 + 9.81*cos(a)
+        ... force a = push
+        ... ''').system()
+        >>> pendulum.acceleration([[0], [0], [0]], [0], inputs={"push": [0, 1, 2]})[0].ravel().tolist()
+        [0.0, 1.0, 2.0]
+        """
+        if inputs is None and np.ndim(q) == 1 and np.ndim(v) == 1 and np.ndim(t) == 0:
+            q, v = self._state(q, v)
+            a, multipliers = np.zeros(len(self.velocities)), np.zeros(len(self.constraints))
+            call(lib.nh_system_acceleration, self._handle, t, _address(q), _address(v), _address(a), _address(multipliers))
+            return a, multipliers
+        sizes: list[tuple[int, ...]] = [(len(self.velocities),), (len(self.constraints),)]
+        a, multipliers = self._dynamics.evaluate(lib.nh_dynamics_acceleration, sizes, q, v, t, inputs)
         return a, multipliers
+
+    def mass_matrix(self, q: Any, v: Any = None, t: Any = 0.0, inputs: Mapping[str, Any] | None = None) -> np.ndarray:
+        """M of M v' = F + reactions, for one state or for many."""
+        n = len(self.velocities)
+        v = np.zeros(n) if v is None else v
+        return self._dynamics.evaluate(lib.nh_dynamics_mass, [(n, n)], q, v, t, inputs)[0]
+
+    def forces(self, q: Any, v: Any, t: Any = 0.0, inputs: Mapping[str, Any] | None = None) -> np.ndarray:
+        """F of M v' = F + reactions: what accelerates a system without constraints, for one state or for many."""
+        return self._dynamics.evaluate(lib.nh_dynamics_forces, [(len(self.velocities),)], q, v, t, inputs)[0]
+
+    def jacobian(self, q: Any, v: Any, t: Any = 0.0, inputs: Mapping[str, Any] | None = None) -> Jacobian:
+        """The derivatives of the acceleration by positions, velocities and inputs, within the constraints, for one state or for many.
+        Inputs that are given do not follow the state.
+
+        >>> import nonholo
+        >>> J = nonholo.load("pendulum-cvt").system().jacobian([0, 0, 0], [0, 0, 0])
+        >>> J.by_position.shape, J.by_velocity.shape, J.by_input.shape
+        ((3, 3), (3, 3), (3, 0))
+        """
+        dynamics, n = self._dynamics, len(self.velocities)
+        positions = lib.nh_dynamics_positions(dynamics._handle)
+        return Jacobian(*dynamics.evaluate(lib.nh_dynamics_jacobian, [(n, positions), (n, n), (n, len(self.inputs))], q, v, t, inputs))
 
     def project(self, q: Any, v: Any, t: float = 0.0, *, keep: str | Sequence[str] | None = None,
                 solve: str | Sequence[str] | None = None) -> np.ndarray:

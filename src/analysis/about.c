@@ -25,9 +25,19 @@ nh_status nh_about_begin(nh_about *s, const nh_system *system, const nh_start_op
     *s = (nh_about){.start = start ? *start : nh_start_options_default(),
                     .keep_symmetries = keep_symmetries,
                     .zeros = -1};
-    nh_status status = nh_local_begin(&s->local, system, s->start.t, report);
+    if (!nh_have_lapack)
+        return nh_fail(
+            report, NH_NOT_APPLICABLE,
+            "this build of nonholo has no LAPACK, which linearisation needs: install "
+            "liblapack-dev and build again ('nonholo --version' tells what is built in)");
+    nh_status status = nh_local_begin(&s->local, system, NULL, s->start.t, report);
     if (status != NH_OK)
         return status;
+    if (nh_mechanics_uses_time(s->local.system->mechanics))
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "%s depends on time, so nothing in it is steady: give inputs constant "
+                       "values (--input NAME=VALUE), or study the motion over a period",
+                       system->name);
     s->point = malloc(((size_t)s->local.width + 1) * sizeof *s->point);
     if (!s->point)
         return nh_fail_memory(report);

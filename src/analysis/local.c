@@ -71,11 +71,6 @@ static bool make_room(nh_local *s)
 
 static nh_status check(const nh_system *system, nh_report *report)
 {
-    if (!nh_have_lapack)
-        return nh_fail(
-            report, NH_NOT_APPLICABLE,
-            "this build of nonholo has no LAPACK, which linearisation needs: install "
-            "liblapack-dev and build again ('nonholo --version' tells what is built in)");
     if (!system->mechanics)
         return nh_fail(report, NH_NOT_APPLICABLE,
                        "a system of C functions has no expressions to differentiate");
@@ -87,21 +82,17 @@ static nh_status check(const nh_system *system, nh_report *report)
     return NH_OK;
 }
 
-nh_status nh_local_begin(nh_local *s, const nh_system *system, double t, nh_report *report)
+nh_status nh_local_begin(nh_local *s, const nh_system *system, const bool *given, double t,
+                         nh_report *report)
 {
-    *s = (nh_local){.t = t};
+    *s = (nh_local){.t = t, .held = given != NULL};
     nh_status status = check(system, report);
     if (status == NH_OK)
-        status = nh_system_build_open(&s->system, system, report);
+        status = nh_system_build_open(&s->system, system, given, report);
     if (status != NH_OK)
         return status;
     s->problem = s->system->mechanics->problem;
     s->g = s->system->mechanics->g;
-    if (nh_mechanics_uses_time(s->system->mechanics))
-        return nh_fail(report, NH_NOT_APPLICABLE,
-                       "%s depends on time, so nothing in it is steady: give inputs constant "
-                       "values (--input NAME=VALUE), or study the motion over a period",
-                       system->name);
     find_places(s);
     const size_t parameters = (size_t)s->problem->parameters;
     s->parameter = malloc((parameters + 1) * sizeof *s->parameter);
@@ -269,7 +260,9 @@ static bool inputs_follow(const nh_local *s, const double *jacobian, int column,
     bool any = false;
     const bool state = column < s->u || (column >= s->u + s->open && column < s->l);
     for (int i = 0; i < s->open; i++) {
-        u[i] = state ? jacobian[(size_t)(s->inputs + i) * (size_t)s->width + (size_t)column] : 0;
+        u[i] = state && !s->held
+                   ? jacobian[(size_t)(s->inputs + i) * (size_t)s->width + (size_t)column]
+                   : 0;
         any |= u[i] != 0;
     }
     if (any)

@@ -32,11 +32,13 @@ typedef struct nh_local {
     int *output, output_count; /* observables other than inputs */
     double *place, *x, *out;   /* its arguments q, v, u; x; results */
     double *work, *followed;
+    bool held; /* the inputs do not follow the state */
 } nh_local;
 
-/* NH_NOT_APPLICABLE if there are no equations, or if they depend on time. nh_local_end in either
- * case. */
-nh_status nh_local_begin(nh_local *s, const nh_system *system, double t, nh_report *report);
+/* With all inputs open, which follow the state as they are given; or with those that `given` marks,
+ * which are held. NH_NOT_APPLICABLE if there are no equations. nh_local_end in either case. */
+nh_status nh_local_begin(nh_local *s, const nh_system *system, const bool *given, double t,
+                         nh_report *report);
 void nh_local_end(nh_local *s);
 
 /* Puts the parameters and the defaults of the inputs into a point with its q and v. */

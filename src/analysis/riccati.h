@@ -12,8 +12,8 @@ typedef struct nh_riccati {
     int omitted;
 } nh_riccati;
 
-/* NH_NOT_CONVERGED if the inputs cannot stabilise the system, with the number of a state that they do not
- * move enough in `culprit`, or -1. nh_riccati_free in either case. */
+/* NH_NOT_CONVERGED if the inputs cannot stabilise the system, with the number of a state that they
+ * do not move enough in `culprit`, or -1. nh_riccati_free in either case. */
 nh_status nh_riccati_solve(nh_riccati *out, int n, int inputs, const double *A, const double *B,
                            const double *Q, const double *R, int *culprit, nh_report *report);
 void nh_riccati_free(nh_riccati *r);

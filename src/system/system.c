@@ -269,7 +269,8 @@ nh_status nh_system_build_named(nh_system **out, const nh_system *system, nh_rep
     return build_again(out, from, (const char *const *)from->setting, from->settings, report);
 }
 
-nh_status nh_system_build_open(nh_system **out, const nh_system *system, nh_report *report)
+nh_status nh_system_build_open(nh_system **out, const nh_system *system, const bool *input,
+                               nh_report *report)
 {
     const nh_problem *from = system->mechanics->problem;
     const size_t inputs = (size_t)from->inputs;
@@ -279,11 +280,13 @@ nh_status nh_system_build_open(nh_system **out, const nh_system *system, nh_repo
     *out = NULL;
     if (setting && held) {
         memcpy(setting, from->setting, from->settings * sizeof *setting);
-        for (size_t i = 0; i < inputs; i++) {
-            snprintf(held[i], sizeof *held, "input %s:held", from->input[i].name);
-            setting[from->settings + i] = held[i];
-        }
-        status = build_again(out, from, setting, from->settings + inputs, report);
+        size_t settings = from->settings;
+        for (size_t i = 0; i < inputs; i++)
+            if (!input || input[i]) {
+                snprintf(held[i], sizeof *held, "input %s:held", from->input[i].name);
+                setting[settings++] = held[i];
+            }
+        status = build_again(out, from, setting, settings, report);
     } else
         nh_fail_memory(report);
     free(setting);

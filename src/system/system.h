@@ -32,8 +32,10 @@ struct nh_system {
  * shape.inputs - problem->open_values of them; those that the problem marks as fixed are not
  * read. */
 nh_status nh_system_build_named(nh_system **out, const nh_system *system, nh_report *report);
-/* The same with every input open and held, so that its value is an argument, too. */
-nh_status nh_system_build_open(nh_system **out, const nh_system *system, nh_report *report);
+/* The same with inputs open and held, so that their values are arguments, too: those that are
+ * marked, or (NULL) all. */
+nh_status nh_system_build_open(nh_system **out, const nh_system *system, const bool *input,
+                               nh_report *report);
 
 /* The tape of a function; NULL with a report if it cannot be made. */
 nh_status nh_system_tape(const nh_tape **out, const nh_system *system, nh_fn fn, nh_report *report);
