@@ -34,24 +34,37 @@ static void show_progress(void *user, int64_t done, int64_t all)
 
 /* ---- the request --------------------------------------------------------------------------- */
 
+/* Random states of one energy, unless all that differs is drawn or listed. */
+static bool starts_are_random(const options *given)
+{
+    const bool varies = given->random_count > 0 || given->members_file;
+    return given->members > 0 && (!varies || !isnan(given->energy) || given->around);
+}
+
 static int check_kind(const options *given)
 {
-    bool random = given->members > 0;
-    if (!random && given->sweep_count == 0 && !given->starts)
-        return complain("ensemble needs --members N, --sweep NAME=a:b:n or --starts FILE.csv");
-    if (random && (given->starts || given->q || given->v))
-        return complain("--members generates random starts and cannot be combined with %s",
-                        given->starts ? "--starts"
-                        : given->q    ? "--q"
-                                      : "--v");
+    const bool random = starts_are_random(given);
+    const bool draws = random || given->random_count > 0;
+    const char *listed = given->starts ? "--starts" : given->q ? "--q" : given->v ? "--v" : NULL;
+    if (given->members <= 0 && !given->members_file && given->sweep_count == 0 && !given->starts)
+        return complain("ensemble needs --members N, --members FILE.csv, --sweep NAME=a:b:n or "
+                        "--starts FILE.csv%s",
+                        given->random_count > 0 ? "; --random says what differs between members, "
+                                                  "--members N how many there are"
+                                                : "");
+    if (random && listed)
+        return complain("--members generates random starts and cannot be combined with %s", listed);
+    if ((given->members > 0 || given->members_file) && given->starts)
+        return complain("--members and --starts cannot be combined: both say how many members "
+                        "there are");
     if (random && given->project)
         return complain(
             "random starts already satisfy the constraints; --project is for given starts");
-    if (!random && (!isnan(given->energy) || given->seed >= 0 || given->around))
+    if (!random && (!isnan(given->energy) || given->around))
         return complain("%s applies only to random starts; give --members N",
-                        given->seed >= 0 ? "--seed"
-                        : given->around  ? "--around"
-                                         : "--energy");
+                        given->around ? "--around" : "--energy");
+    if (!draws && given->seed >= 0)
+        return complain("--seed applies only to random starts and values; give --members N");
     if (given->starts && (given->q || given->v))
         return complain("--starts and --%s cannot be combined: both give start states",
                         given->q ? "q" : "v");
@@ -82,20 +95,29 @@ static int check_paths(const options *given)
 /* --q and --v are a list with one entry. */
 static int choose_starts(ensemble_job *c, const options *given)
 {
+    const bool one = given->q || given->v;
+    int answer = read_variations(c, given);
+    if (answer)
+        return answer;
+    if (one && c->wanted.variations > 0 && c->wanted.members + given->members > 0)
+        return complain("--%s cannot be combined with --members and --random; give --start",
+                        given->q ? "q" : "v");
     c->wanted.starts = NH_STARTS_MODEL;
-    if (given->members > 0)
+    if (starts_are_random(given))
         c->wanted.starts = NH_STARTS_RANDOM;
-    else if (given->starts || given->q || given->v) {
-        int answer = given->starts ? read_starts(c, given->starts, given->project) : 0;
+    else if (given->starts || one) {
+        answer = given->starts ? read_starts(c, given->starts, given->project) : 0;
         if (answer)
             return answer;
         c->wanted.starts = NH_STARTS_LIST;
         c->how.q = c->list_q ? c->list_q : c->subject.q;
         c->how.v = c->list_v ? c->list_v : c->subject.v;
+        c->wanted.members = c->list_members;
     }
-    c->wanted.members = given->members > 0    ? given->members
-                        : c->list_members > 0 ? c->list_members
-                                              : 1;
+    if (given->members > 0)
+        c->wanted.members = given->members;
+    if (c->wanted.members == 0)
+        c->wanted.members = 1;
     return 0;
 }
 
@@ -319,6 +341,9 @@ static int run(const options *given)
     nh_table_abandon(c.table);
     nh_lock_release(c.lock);
     subject_free(&c.subject);
+    free(c.variation);
+    free(c.variation_name);
+    nh_datafile_free(c.values);
     free(c.list_q);
     free(c.list_v);
     free(c.row);
@@ -329,12 +354,16 @@ static int run(const options *given)
 const command command_ensemble = {
     .name = "ensemble",
     .summary = "compute many trajectories and their statistics",
-    .operands = "MODEL (--members N | --sweep NAME=a:b:n | --starts FILE) [--method METHOD]\n"
+    .operands = "MODEL (--members N [--random NAME=normal(m,s)] | --members FILE.csv |\n"
+                "                        --sweep NAME=a:b:n | --starts FILE) [--method METHOD]\n"
                 "                        [--step H | --tolerance R] [--steps N | --time T] "
                 "[OPTION...]",
     .help = "Simulates many trajectories of MODEL, called members. They start from random states\n"
-            "of one energy that satisfy the constraints, or from a list of start states, or they\n"
-            "take a range of parameter values, or combinations of starts and values. Prints the\n"
+            "of one energy that satisfy the constraints, or from a list of start states; or they\n"
+            "are machines that differ in parameters and start values, which are drawn (--random),\n"
+            "listed (--members FILE.csv) or swept. Start values off the constraints are projected\n"
+            "onto them. A value that is drawn depends only on the seed, on its name and on the\n"
+            "number of the member. Prints the\n"
             "mean, variance and range of the energy error, the constraints and the observables\n"
             "over the members. The results do not depend on the number of threads or on the order\n"
             "of the members. A member that fails is reported; the others continue.",
@@ -342,7 +371,9 @@ const command command_ensemble = {
         "nonholo ensemble chaotic-particle --members 1000 --energy 1.535 --method dla01 \\\n"
         "        --step 0.2 --time 1000 -o statistics.csv --plot drift.svg\n"
         "nonholo ensemble pendulum-cvt --sweep eps=0:0.5:51 --method dla01 --step 0.1 \\\n"
-        "        --time 300 -o members.csv --table members",
+        "        --time 300 -o members.csv --table members\n"
+        "nonholo ensemble bicycle --members 1000 --random \"m=normal(1, 0.1)\" \\\n"
+        "        --random \"lean=uniform(-5*deg, 5*deg)\" -o bicycles.h5",
     .options = OPTIONS_MODEL | OPTIONS_METHOD | OPTIONS_TIME | OPTIONS_SPEED | OPTIONS_OUTPUT |
                OPTIONS_ENSEMBLE | OPTIONS_KEEP | OPTIONS_TOLERANCE,
     .operands_least = 1,

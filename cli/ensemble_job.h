@@ -2,6 +2,8 @@
 #ifndef CLI_ENSEMBLE_JOB_H
 #define CLI_ENSEMBLE_JOB_H
 
+#include <nonholo_analysis.h>
+
 #include "checkpointing.h"
 #include "progress.h"
 #include "launch.h"
@@ -15,6 +17,9 @@ typedef struct ensemble_job {
     nh_simulation_options wanted;
     nh_sweep sweep[SWEEPS_MAX];
     char sweep_name[SWEEPS_MAX][128];
+    nh_variation *variation; /* of --random, or the columns of --members FILE */
+    char (*variation_name)[128];
+    nh_datafile *values;     /* of that file */
     double *list_q, *list_v; /* from --starts, or from --q and --v */
     int64_t list_members;
     nh_simulation *simulation;
@@ -32,6 +37,10 @@ typedef struct ensemble_job {
  * velocities; those that it omits are the subject's. Returns 0, or the exit code after printing an
  * error. */
 int read_starts(ensemble_job *c, const char *path, bool project);
+
+/* What --random and --members FILE say about the members. Returns 0, or the exit code after
+ * printing an error. */
+int read_variations(ensemble_job *c, const options *given);
 
 /* The table of -o: statistics at the end, members as they are finished. */
 int begin_member_table(ensemble_job *c, const char *path);

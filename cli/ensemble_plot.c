@@ -1,5 +1,6 @@
-/* The picture of an ensemble. If parameters are swept: the outcome of the members over each of
- * them; otherwise mean, deviation and range over time, the cloud of end states, and histograms. */
+/* The picture of an ensemble. If values differ between members: the outcome of the members over
+ * each of them; otherwise mean, deviation and range over time, the cloud of end states, and
+ * histograms. */
 #include <nonholo_analysis.h>
 
 #include "ensemble_job.h"
@@ -25,6 +26,12 @@ typedef struct picture {
     int panels, blocks;
     bool failed; /* no memory */
 } picture;
+
+/* How many values differ between members. */
+static int varied(const ensemble_job *c)
+{
+    return nh_simulation_values(c->simulation);
+}
 
 /* ---- the outcome of every member ---- */
 
@@ -95,7 +102,7 @@ static nh_curve *add_panel(picture *p, const char *title, const char *x, const c
     static const char *const names[CURVES] = {"mean", "mean ± deviation", "range", "members"};
     nh_curve *curve = p->curve[p->panels];
     for (int i = 0; i < CURVES; i++)
-        curve[i] = (nh_curve){.name = p->c->wanted.sweeps > 0 ? NULL : names[i]};
+        curve[i] = (nh_curve){.name = varied(p->c) > 0 ? NULL : names[i]};
     p->panel[p->panels++] =
         (nh_panel){.title = title, .x_label = x, .y_label = y, .curve = curve, .curves = CURVES};
     return curve;
@@ -194,17 +201,19 @@ static void add_histogram(picture *p, int column)
         (nh_curve){.name = curve[MEMBERS].name, .x = x, .y = count, .count = bins, .bars = true};
 }
 
-/* One outcome over a swept parameter: a line where every value has one member. */
-static void add_outcome(picture *p, int column, int sweep)
+/* One outcome over a value that differs between members: a line if that is swept and every value
+ * has one member. */
+static void add_outcome(picture *p, int column, int index)
 {
     const nh_simulation *e = p->c->simulation;
     const int64_t members = nh_simulation_members(e).all,
                   each = members / nh_simulation_members(e).combinations;
     double *x = numbers(p, members);
     for (int64_t m = 0; x && m < members; m++)
-        x[m] = nh_simulation_swept_value(e, m / each, sweep);
-    nh_curve *curve = add_panel(p, "", p->c->sweep[sweep].parameter, outcome_name(p->c, column));
-    const bool line = p->c->wanted.sweeps == 1 && each == 1;
+        x[m] = nh_simulation_value(e, m, index);
+    nh_curve *curve =
+        add_panel(p, "", nh_simulation_value_name(e, index), outcome_name(p->c, column));
+    const bool line = p->c->wanted.sweeps == 1 && varied(p->c) == 1 && each == 1;
     curve[MEAN] = (nh_curve){.x = x,
                              .y = column_of(p, column),
                              .count = members,
@@ -232,11 +241,11 @@ static int choose_outcomes(const ensemble_job *c, int *column, int most)
 static void draw_sweeps(picture *p)
 {
     int column[OUTCOME_PANELS];
-    const int sweeps = p->c->wanted.sweeps < 3 ? p->c->wanted.sweeps : 3;
-    const int count = choose_outcomes(p->c, column, OUTCOME_PANELS / sweeps);
-    for (int sweep = 0; sweep < sweeps && !p->failed; sweep++)
+    const int values = varied(p->c) < 3 ? varied(p->c) : 3;
+    const int count = choose_outcomes(p->c, column, OUTCOME_PANELS / values);
+    for (int value = 0; value < values && !p->failed; value++)
         for (int i = 0; i < count && !p->failed; i++)
-            add_outcome(p, column[i], sweep);
+            add_outcome(p, column[i], value);
 }
 
 static void draw_members(picture *p, bool all_known)
@@ -262,7 +271,7 @@ int plot_ensemble(ensemble_job *c, const char *path)
     if (!p)
         return complain("out of memory"), FAILED;
     p->c = c;
-    const bool all_known = knows_all(c), sweep = c->wanted.sweeps > 0 && all_known;
+    const bool all_known = knows_all(c), sweep = varied(c) > 0 && all_known;
     if (sweep)
         draw_sweeps(p);
     else

@@ -127,13 +127,32 @@ static void print_json_failures(json *j, const ensemble_job *c)
     json_close_array(j);
 }
 
+static void print_json_variations(json *j, const ensemble_job *c)
+{
+    static const char *const kinds[] = {"listed", "normal", "uniform", "loguniform"};
+    json_array(j, "varied");
+    for (int i = 0; i < c->wanted.variations; i++) {
+        const nh_variation *v = c->variation + i;
+        json_object(j, NULL);
+        json_text(j, "name", v->name);
+        json_text(j, "distribution", kinds[v->distribution]);
+        if (v->distribution != NH_LISTED) {
+            json_real(j, "first", v->first);
+            json_real(j, "second", v->second);
+        }
+        json_close_object(j);
+    }
+    json_close_array(j);
+}
+
 static void print_json_starts(json *j, const ensemble_job *c)
 {
     bool random = c->wanted.starts == NH_STARTS_RANDOM;
     static const char *const kinds[] = {"model", "random", "list"};
     json_text(j, "starts", kinds[c->wanted.starts]);
-    if (random) {
+    if (random || c->wanted.variations > 0)
         json_integer(j, "seed", (int64_t)c->wanted.seed);
+    if (random) {
         json_real(j, "energy", nh_simulation_statistic(c->simulation, 0, 0).mean);
     }
     json_array(j, "sweeps");
@@ -146,6 +165,7 @@ static void print_json_starts(json *j, const ensemble_job *c)
         json_close_object(j);
     }
     json_close_array(j);
+    print_json_variations(j, c);
 }
 
 void print_ensemble_json(const ensemble_job *c)

@@ -79,21 +79,30 @@ int write_statistics(ensemble_job *c, const char *path)
 
 /* ---- members ------------------------------------------------------------------------------- */
 
-/* member, swept parameters, failed, steps, t, coordinates, velocities, energies, constraint. */
-int begin_member_table(ensemble_job *c, const char *path)
+/* A value that differs between members; "start x" for a start value, whose end value has the name
+ * x. To be freed. */
+static char *value_column(const subject *s, const char *name)
+{
+    bool parameter = false;
+    for (int i = 0; i < nh_system_parameters(s->system); i++)
+        parameter |= strcmp(nh_system_parameter_name(s->system, i), name) == 0;
+    char *column = malloc(strlen(name) + sizeof "start ");
+    if (column)
+        sprintf(column, "%s%s", parameter ? "" : "start ", name);
+    return column;
+}
+
+/* member, what differs between members, failed, steps, t, coordinates, velocities, energies,
+ * constraint. */
+static int list_columns(const ensemble_job *c, char **value, const char **name)
 {
     const subject *s = &c->subject;
-    int sweeps = c->wanted.sweeps, count = 0;
-    size_t room = (size_t)(sweeps + s->coordinates + s->velocities + 7);
-    const char **name = calloc(room, sizeof *name);
-    c->row = calloc(room, sizeof *c->row);
-    if (!name || !c->row) {
-        free(name);
-        return no_memory();
-    }
+    const int sweeps = c->wanted.sweeps, values = sweeps + c->wanted.variations;
+    int count = 0;
     name[count++] = "member";
-    for (int i = 0; i < sweeps; i++)
-        name[count++] = c->sweep[i].parameter;
+    for (int i = 0; i < values; i++)
+        name[count++] = value[i] =
+            value_column(s, i < sweeps ? c->sweep[i].parameter : c->variation[i - sweeps].name);
     name[count++] = "failed";
     name[count++] = "steps";
     name[count++] = "t";
@@ -104,9 +113,29 @@ int begin_member_table(ensemble_job *c, const char *path)
     name[count++] = "first_energy";
     name[count++] = "energy_error_max";
     name[count++] = "constraint_max";
+    return count;
+}
+
+int begin_member_table(ensemble_job *c, const char *path)
+{
+    const int values = c->wanted.sweeps + c->wanted.variations;
+    const size_t room = (size_t)(values + c->subject.coordinates + c->subject.velocities + 7);
+    const char **name = calloc(room, sizeof *name);
+    char **value = calloc((size_t)values + 1, sizeof *value);
+    c->row = calloc(room, sizeof *c->row);
     nh_report report;
-    nh_status status = nh_table_create(&c->table, path, name, count, &report);
+    nh_status status = NH_NO_MEMORY;
+    int count = name && value && c->row ? list_columns(c, value, name) : 0;
+    for (int i = 0; i < values; i++)
+        count = value && value[i] ? count : 0;
+    if (count > 0)
+        status = nh_table_create(&c->table, path, name, count, &report);
+    for (int i = 0; value && i < values; i++)
+        free(value[i]);
+    free(value);
     free(name);
+    if (count == 0)
+        return no_memory();
     return status == NH_OK ? 0 : complain_report(&report);
 }
 
@@ -115,8 +144,8 @@ int add_member(void *user, const nh_member *m)
     ensemble_job *c = user;
     double *row = c->row;
     *row++ = (double)m->member;
-    for (int i = 0; i < c->wanted.sweeps; i++)
-        *row++ = nh_simulation_swept_value(c->simulation, m->combination, i);
+    for (int i = 0; i < nh_simulation_values(c->simulation); i++)
+        *row++ = nh_simulation_value(c->simulation, m->member, i);
     *row++ = m->status != NH_OK;
     *row++ = (double)m->steps;
     *row++ = m->t;

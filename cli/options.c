@@ -25,7 +25,9 @@ typedef enum option_kind {
     PERIOD,
     ASSIGN,
     METHODS,
-    LIST,
+    SWEEPS,
+    RANDOMS,
+    MEMBERS,
     PROJECT /* its argument may be left out, or be the next word */
 } option_kind;
 
@@ -87,17 +89,24 @@ static const specification specifications[] = {
      0},
     {"every-time", 0, POSITIVE, OPTIONS_DENSE, AT(every_time), "D",
      "record a state every D units of time", 0, 0},
-    {"members", 0, COUNT, OPTIONS_ENSEMBLE, AT(members), "N",
-     "random starts of one energy that satisfy the constraints", 1, EXACT_INTEGERS},
+    {"members", 0, MEMBERS, OPTIONS_ENSEMBLE, AT(members), "N|FILE.csv",
+     "N random starts of one energy that satisfy the constraints, or, with --random, N members; or "
+     "one member per line of a file with a column per parameter or start value",
+     1, EXACT_INTEGERS},
+    {"random", 0, RANDOMS, OPTIONS_ENSEMBLE, AT(randoms), "NAME=normal(m,s)",
+     "draw a parameter or a start value of each member: normal(mean, deviation), uniform(from, to) "
+     "or loguniform(from, to); repeatable",
+     0, 0},
     {"energy", 0, REAL, OPTIONS_ENSEMBLE, AT(energy), "E",
      "energy of random starts (that of the model's start)", 0, 0},
-    {"seed", 0, COUNT, OPTIONS_ENSEMBLE, AT(seed), "S", "seed of the random starts (0)", 0,
+    {"seed", 0, COUNT, OPTIONS_ENSEMBLE, AT(seed), "S", "seed of random starts and values (0)", 0,
      EXACT_INTEGERS},
     {"around", 0, CHOICE, OPTIONS_ENSEMBLE, AT(around), "origin|start",
      "centre of the random starts", 0, 0},
-    {"sweep", 0, LIST, OPTIONS_ENSEMBLE, AT(sweeps), "NAME=a:b:n",
-     "n values of a parameter from a to b; several sweeps give all combinations", 0, 0},
-    {"sweep", 0, LIST, OPTIONS_LINEARISE, AT(sweeps), "NAME=a:b:n",
+    {"sweep", 0, SWEEPS, OPTIONS_ENSEMBLE, AT(sweeps), "NAME=a:b:n",
+     "n values of a parameter or a start value from a to b; several sweeps give all combinations",
+     0, 0},
+    {"sweep", 0, SWEEPS, OPTIONS_LINEARISE, AT(sweeps), "NAME=a:b:n",
      "linearise for n values of a parameter from a to b", 0, 0},
     {"locate", 0, TEXT, OPTIONS_LINEARISE, AT(locate), "hopf,zero",
      "locate where eigenvalues cross the imaginary axis, or meet", 0, 0},
@@ -215,6 +224,7 @@ static int complain_value(const specification *s, const char *text)
     case NOT_NEGATIVE:
         return complain("--%s needs a number, at least 0, not '%s'", s->name, text);
     case COUNT:
+    case MEMBERS:
         return complain("--%s needs a whole number from %lld to %lld, not '%s'", s->name,
                         (long long)s->least, (long long)s->greatest, text);
     case CHOICE:
@@ -306,12 +316,21 @@ static int add_project(options *given, const char *text)
     return 0;
 }
 
-static int add_sweep(options *given, const char *text)
+static int add_to_list(char ***list, int *count, const char *text)
 {
-    size_t size = (size_t)(given->sweep_count + 1) * sizeof *given->sweeps;
-    given->sweeps = reallocate(given->sweeps, size);
-    given->sweeps[given->sweep_count++] = strdup(text);
+    *list = reallocate(*list, (size_t)(*count + 1) * sizeof **list);
+    (*list)[(*count)++] = strdup(text);
     return 0;
+}
+
+/* A number of members, or a file of them. */
+static bool take_members(options *given, const specification *s, const char *text)
+{
+    double number;
+    if (parse_real(text, &number) || !strpbrk(text, "./"))
+        return parse_count(text, s->least, s->greatest, &given->members);
+    given->members_file = text;
+    return true;
 }
 
 /* "a:b:n" */
@@ -397,8 +416,13 @@ static int take_value(options *given, const specification *s, const char *text)
         return add_start(given, text);
     case METHODS:
         return split_methods(text, &given->methods, &given->method_count);
-    case LIST:
-        return add_sweep(given, text);
+    case SWEEPS:
+        return add_to_list(&given->sweeps, &given->sweep_count, text);
+    case RANDOMS:
+        return add_to_list(&given->randoms, &given->random_count, text);
+    case MEMBERS:
+        good = take_members(given, s, text);
+        break;
     case PROJECT:
         return add_project(given, text);
     }
@@ -570,6 +594,9 @@ void options_free(options *given)
     for (int i = 0; i < given->sweep_count; i++)
         free(given->sweeps[i]);
     free(given->sweeps);
+    for (int i = 0; i < given->random_count; i++)
+        free(given->randoms[i]);
+    free(given->randoms);
     free(given->settings);
     free(given->methods);
     free(given->start);

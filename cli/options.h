@@ -31,8 +31,8 @@ enum { /* groups; a command takes some of them. --json, --quiet and --help go wi
        OPTIONS_LINEARISE = 1 << 27, /* --sweep, --locate, --matrices, --keep-symmetries */
        OPTIONS_CONTROL = 1 << 28,   /* --about, --period, --weights, --noise, --matrices */
        OPTIONS_ENSEMBLE =
-           1 << 9 /* --members, --energy, --seed, --around, --sweep, --starts, --table,
-                     --part */
+           1 << 9 /* --members, --random, --energy, --seed, --around, --sweep, --starts,
+                     --table, --part */
 };
 
 typedef struct options {
@@ -50,6 +50,9 @@ typedef struct options {
     int method_count;
     char **sweeps; /* every --sweep, as it stands */
     int sweep_count;
+    char **randoms; /* every --random */
+    int random_count;
+    const char *members_file; /* of --members, NULL if it is a number */
     const char *starts, *checkpoint, *checkpoint_every, *resume; /* NULL when not given */
     const char *folder;                                          /* --out, NULL when not given */
     const char *q, *v, *method, *compose, *output, *plot, *steps_list; /* NULL when not given */

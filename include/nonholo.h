@@ -96,9 +96,9 @@ NH_API const char *nh_version_parts(void);
 #define NH_OPTIONS_DEFAULT(type)                                                                   \
     static inline type type##_default(void)                                                        \
     {                                                                                              \
-        type options = {0};                                                                        \
-        options.size = sizeof options;                                                             \
-        return options;                                                                            \
+        type advised = {0};                                                                        \
+        advised.size = sizeof advised;                                                             \
+        return advised;                                                                            \
     }
 
 /* ---- models ------------------------------------------------------------------------------ */
@@ -939,10 +939,30 @@ typedef enum nh_keep {
 } nh_keep;
 
 typedef struct nh_sweep { /* `count` values from `from` to `to`, both included */
-    const char *parameter;
+    const char *parameter; /* or, for an ensemble, a start value: x or x' */
     double from, to;
     int64_t count;
 } nh_sweep;
+
+/* How a parameter or a start value differs from member to member. What is drawn depends only on the
+ * seed, the name, and the number of the member's start. */
+typedef enum nh_distribution {
+    NH_LISTED,    /* values[members] */
+    NH_NORMAL,    /* mean `first`, standard deviation `second` */
+    NH_UNIFORM,   /* between `first` and `second` */
+    NH_LOGUNIFORM /* the same for the logarithm; both are positive */
+} nh_distribution;
+typedef struct nh_variation {
+    const char *name;
+    nh_distribution distribution;
+    double first, second;
+    const double *values;
+} nh_variation;
+
+/* Reads "NAME=normal(mean, deviation)", "NAME=uniform(from, to)" or "NAME=loguniform(from, to)";
+ * the name is stored in `name`, which has room for `size` bytes. */
+NH_API nh_status nh_variation_read(nh_variation *out, char *name, size_t size, const char *text,
+                                   nh_report *report);
 
 typedef enum nh_starts {
     NH_STARTS_MODEL,  /* the model's start with `start` applied, for each value of a sweep */
@@ -1032,6 +1052,12 @@ typedef struct nh_simulation_options {
     nh_processes *processes;                      /* that share the ensemble; NULL: only this one */
     int (*rows)(void *user, const nh_rows *rows); /* in any order */
     int (*member)(void *user, const nh_member *member); /* in the order of the members */
+    /* Values that differ between the starts of a combination. A member whose parameters vary is a
+     * machine of its own: if its system or its start is impossible, it fails and the others
+     * continue. Start values that are off the constraints are projected onto them, and varied ones
+     * are kept where that is possible. */
+    const nh_variation *variation;
+    int variations;
 } nh_simulation_options;
 NH_OPTIONS_DEFAULT(nh_simulation_options)
 
@@ -1118,6 +1144,11 @@ typedef struct nh_members {
 NH_API nh_members nh_simulation_members(const nh_simulation *simulation);
 NH_API double nh_simulation_swept_value(const nh_simulation *simulation, int64_t combination,
                                         int sweep);
+/* What differs between members, swept values and then variations: how many, their names, and the
+ * value of a member. */
+NH_API int nh_simulation_values(const nh_simulation *simulation);
+NH_API const char *nh_simulation_value_name(const nh_simulation *simulation, int index);
+NH_API double nh_simulation_value(const nh_simulation *simulation, int64_t member, int index);
 
 /* Columns: energy, energy_error (E - E0, with E0 at the start of the member), constraint (largest
  * |k|) and observables. */

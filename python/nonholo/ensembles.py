@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import ctypes as C
 import math
 import os
@@ -140,16 +141,68 @@ def _list_starts(system: System, starts: Any, q: Any, v: Any, t0: float, project
     return whole(rows_q), whole(rows_v)
 
 
-def _sweeps(sweep: Mapping[str, tuple[float, float, int]] | None) -> tuple[Any, list[str]]:
-    names = list(sweep or {})
-    array = (H.nh_sweep * len(names))()
-    for place, name in zip(array, names):
-        assert sweep is not None
-        first, last, count = sweep[name]
+def _ranges(sweep: Mapping[str, Any]) -> Any:
+    array = (H.nh_sweep * len(sweep))()
+    for place, (name, (first, last, count)) in zip(array, sweep.items()):
         place.parameter = name.encode()
         setattr(place, "from", first)
         place.to, place.count = last, int(count)
-    return array, names
+    return array
+
+
+def _read_members(path: Any) -> dict[str, np.ndarray]:
+    """The columns of a file of comma-separated values."""
+    with open(path, newline="", encoding="utf-8") as file:
+        lines = [line for line in csv.reader(file) if line]
+    try:
+        names, table = [name.strip() for name in lines[0]], np.array(lines[1:], dtype=float)
+    except (IndexError, ValueError) as error:
+        raise ValueError(f"{os.fspath(path)}: expected a line of names and lines of as many numbers ({error})") from None
+    if table.ndim != 2 or table.shape[1] != len(names):
+        raise ValueError(f"{os.fspath(path)}: expected a line of names and lines of as many numbers")
+    return {name: table[:, i] for i, name in enumerate(names) if name != "member"}
+
+
+class _Variations:
+    """What differs between the members, as the library takes it."""
+
+    def __init__(self, sweep: Mapping[str, Any] | None, members: Any, random: Mapping[str, str] | None):
+        sweep, listed = dict(sweep or {}), {}
+        self.count: int | None = None  # of members; None: not given
+        if isinstance(members, Mapping):
+            listed = {name: np.array(values, dtype=float, ndmin=1) for name, values in members.items()}
+        elif isinstance(members, (str, os.PathLike)):
+            listed = _read_members(members)
+        elif members is not None:
+            self.count = int(members)
+        lengths = {len(values) for values in listed.values()}
+        if len(lengths) > 1:
+            raise ValueError("the columns of members have different lengths: " + ", ".join(f"{n}: {len(v)}" for n, v in listed.items()))
+        self.count = lengths.pop() if lengths else self.count
+        if not all(isinstance(values, tuple) and len(values) == 3 for values in sweep.values()):
+            if listed:
+                raise ValueError("members and arrays in sweep cannot be combined; put all columns into members")
+            listed, sweep = self._grid(sweep), {}
+        self.sweeps, self.names = _ranges(sweep), [*sweep, *listed, *(random or {})]
+        self.array = (H.nh_variation * (len(listed) + len(random or {})))()
+        self.kept: list[Any] = []
+        for place, (name, values) in zip(self.array, listed.items()):
+            values, text = np.ascontiguousarray(values), name.encode()
+            place.name, place.distribution, place.values = text, H.NH_LISTED, values.ctypes.data
+            self.kept += [values, text]
+        for i, (name, distribution) in enumerate((random or {}).items()):
+            room = C.create_string_buffer(200)
+            call(lib.nh_variation_read, C.byref(self.array, (len(listed) + i) * C.sizeof(H.nh_variation)), room, C.sizeof(room),
+                 f"{name}={distribution}".encode())
+            self.kept.append(room)
+
+    def _grid(self, sweep: dict[str, Any]) -> dict[str, np.ndarray]:
+        """All combinations, of which the first name varies slowest; each with as many members as are given."""
+        axes = [np.linspace(*v[:2], int(v[2])) if isinstance(v, tuple) and len(v) == 3 else np.array(v, dtype=float, ndmin=1) for v in sweep.values()]
+        each = self.count or 1
+        grid = np.meshgrid(*axes, np.zeros(each), indexing="ij")[:-1]
+        self.count = grid[0].size
+        return {name: values.ravel() for name, values in zip(sweep, grid)}
 
 
 def _threads(threads: int | None) -> int:
@@ -190,7 +243,6 @@ def _empty(held: _Handle, system: System, names: list[str]) -> tuple[Ensemble, n
     members: H.nh_members = lib.nh_simulation_members(handle)
     rows: H.nh_rows = lib.nh_simulation_rows(handle).contents
     plan: H.nh_plan = lib.nh_simulation_plan(handle).contents
-    each = members.all // members.combinations
     place = slice(members.first, members.first + members.own)
     block = lambda address, width: array_at(address, rows.members, rows.records, width, owner=held)
     values = block(rows.value, rows.columns)
@@ -204,8 +256,7 @@ def _empty(held: _Handle, system: System, names: list[str]) -> tuple[Ensemble, n
         multipliers=block(rows.multipliers, len(system.constraints)),
         columns={_text(lib.nh_simulation_column_name(handle, i)): values[:, :, i] for i in range(rows.columns)},
         parameters={
-            name: np.repeat([lib.nh_simulation_swept_value(handle, c, i) for c in range(members.combinations)], each)[place]
-            for i, name in enumerate(names)
+            name: np.array([lib.nh_simulation_value(handle, m, i) for m in range(place.start, place.stop)]) for i, name in enumerate(names)
         },
         threads=members.threads,
         first=members.first,
@@ -286,8 +337,9 @@ def ensemble(
     *,
     step: float | None = None, steps: int | None = None, time: float | None = None,
     tolerance: float | None = None, absolute: float | None = None, every: int | None = None, threads: int | None = None,
-    members: int | None = None, energy: float | None = None, seed: int = 0, around_start: bool = False,
-    starts: Sequence[Start] | None = None, sweep: Mapping[str, tuple[float, float, int]] | None = None,
+    members: int | Mapping[str, Any] | Path = None, random: Mapping[str, str] | None = None,
+    energy: float | None = None, seed: int = 0, around_start: bool = False,
+    starts: Sequence[Start] | None = None, sweep: Mapping[str, Any] | None = None,
     start: Start = None, set: Setting | None = None, q: Any = None, v: Any = None, t0: float = 0.0, project: Projection = False,
     compose: str | None = None, compensated: bool | None = None, backend: str = "auto", progress: Progress = None,
     part: tuple[int, int] | None = None, executor: Any = None, parts: int = 64,
@@ -298,7 +350,11 @@ def ensemble(
 
     The start states are ``members`` random states of equal ``energy`` that satisfy the constraints; or ``starts``, a
     list of changes to the model's start; or arrays ``q`` and ``v`` with one row per member. ``sweep`` maps
-    parameters to (first, last, count); all combinations are computed. The start, every ``every``-th step and the
+    parameters or start values to (first, last, count) or to arrays of values; all combinations are computed.
+    ``members`` may also be a mapping of parameters and start values to arrays with one number per member, or a CSV
+    file with these columns. ``random`` maps them to distributions, ``"normal(mean, deviation)"``, ``"uniform(from, to)"`` or
+    ``"loguniform(from, to)"``; what a member draws depends only on ``seed``, the name and the member's number. Starts
+    that are then off the constraints are projected onto them. The start, every ``every``-th step and the
     end are recorded. Each member has the same bits as when it is computed alone. Without ``step`` each member
     chooses its own steps. The other arguments are those of :func:`simulate`.
 
@@ -321,6 +377,14 @@ def ensemble(
     >>> swept = nonholo.ensemble("pendulum-cvt", "dla01", step=0.1, time=10, sweep={"eps": (0, 0.2, 3)})
     >>> swept.parameters["eps"].tolist()
     [0.0, 0.1, 0.2]
+    >>> machines = nonholo.ensemble("bicycle", members=100, random={"m": "normal(1, 0.1)", "lean": "uniform(-0.1, 0.1)"}, time=1)
+    >>> bool(abs(machines.parameters["m"].mean() - 1) < 0.03)
+    True
+    >>> grid = nonholo.ensemble("bicycle", sweep={"m": [1, 1.2, 1.5], "lean": (0, 0.1, 2)}, time=0.1)
+    >>> grid.parameters["m"].tolist(), grid.q[:, 0, 3].tolist()
+    ([1.0, 1.0, 1.2, 1.2, 1.5, 1.5], [0.0, 0.1, 0.0, 0.1, 0.0, 0.1])
+    >>> nonholo.ensemble("bicycle", members={"m": [1, 2], "lean": [0.1, 0.2]}, time=0.1).q[:, 0, 3].tolist()
+    [0.1, 0.2]
     """
     given = {**locals(), **options}
     files = output, checkpoint, checkpoint_every, resume
@@ -329,9 +393,15 @@ def ensemble(
     for name in ("options", "executor", "parts", "part", "progress", "threads", "output", "checkpoint", "checkpoint_every", "resume"):  # not for the tasks of an executor
         del given[name]
     listed = starts is not None or q is not None or v is not None
-    if members is not None and (listed or start is not None):
-        raise ValueError("members generates random starts and cannot be combined with starts, start, q or v")
-    if members is None and (energy is not None or around_start):
+    varied = _Variations(sweep, members, random)
+    chance = members is not None and not listed and (energy is not None or around_start or not (random or isinstance(members, (Mapping, str, os.PathLike))))
+    if members is not None and listed:
+        raise ValueError("members and starts, q or v cannot be combined: both say how many members there are")
+    if chance and start is not None:
+        raise ValueError("members generates random starts and cannot be combined with start")
+    if random and varied.count is None and not listed:
+        raise ValueError("random says what differs between members; members=N says how many there are")
+    if not chance and (energy is not None or around_start):
         raise ValueError("energy and around_start apply only to random starts; give members=N")
     if starts is not None and start is not None:
         raise ValueError("give either starts (one for each member) or start (one for all)")
@@ -341,13 +411,14 @@ def ensemble(
         raise ValueError("a checkpoint of an ensemble needs output=FILE.h5, which has the rows of members that were complete before")
     want, how = H.nh_simulation_options(size=C.sizeof(H.nh_simulation_options)), H.nh_run_options(size=C.sizeof(H.nh_run_options))
     system, kept = _subject(want, model, set, input, input_period)
-    text, sweeps = start_text(start), _sweeps(sweep)
+    text = start_text(start)
     choice = None if method is None and not options else method_text(method or "auto", options)
-    want.sweep, want.sweeps = C.addressof(sweeps[0]), len(sweeps[1])
+    want.sweep, want.sweeps = C.addressof(varied.sweeps), len(varied.sweeps)
+    want.variation, want.variations = C.addressof(varied.array), len(varied.array)
     want.start, how.t0 = text, t0
     want.project, want.fixed, want.solve = projection_names(project)
-    want.starts = H.NH_STARTS_RANDOM if members is not None else H.NH_STARTS_LIST if listed else H.NH_STARTS_MODEL
-    want.members = members if members is not None else 1
+    want.starts = H.NH_STARTS_RANDOM if chance else H.NH_STARTS_LIST if listed else H.NH_STARTS_MODEL
+    want.members = varied.count if varied.count is not None else 1
     want.fixed_energy = energy is not None
     want.energy = 0.0 if energy is None else energy
     want.seed, want.around_start = seed, around_start
@@ -369,8 +440,8 @@ def ensemble(
     keep_files(want, *files, members=2)
     collector = _Collector(progress)
     collector.hooks(how, want)
-    held = _Handle(system, want, (how, kept, sweeps, rows, text))
-    out, values = _empty(held, system, sweeps[1])
+    held = _Handle(system, want, (how, kept, varied, rows, text))
+    out, values = _empty(held, system, varied.names)
     handle = held.address
     try:
         if executor is not None:

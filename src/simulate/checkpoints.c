@@ -102,22 +102,23 @@ static nh_status open_members(nh_simulation *s, bool resume, nh_report *report)
     const nh_ensemble *e = s->ensemble;
     const nh_simulation_options *o = &s->options;
     const nh_members members = nh_simulation_members(s);
-    const char **names = calloc((size_t)(e->columns + o->sweeps) + 1, sizeof *names);
+    const int values = nh_simulation_values(s);
+    const char **names = calloc((size_t)(e->columns + values) + 1, sizeof *names);
     char *identity = nh_ensemble_identity(e);
     nh_archive_plan plan = plan_archive(s);
     for (int i = 0; names && i < e->columns; i++)
         names[i] = nh_simulation_column_name(s, i);
-    for (int i = 0; names && i < o->sweeps; i++)
-        names[e->columns + i] = o->sweep[i].parameter;
+    for (int i = 0; names && i < values; i++)
+        names[e->columns + i] = nh_simulation_value_name(s, i);
     plan.members = members.own;
     plan.first_member = members.first;
-    plan.random = o->starts == NH_STARTS_RANDOM;
+    plan.random = o->starts == NH_STARTS_RANDOM || o->variations > 0;
     plan.seed = o->seed;
     plan.column = names;
     plan.columns = e->columns;
     plan.multipliers = plan.statistics = true;
     plan.swept_name = names ? names + e->columns : NULL;
-    plan.swept = o->sweeps;
+    plan.swept = values;
     plan.resume = resume;
     plan.shared = nh_ranks_is_helper(s);
     plan.part = o->part;

@@ -7,6 +7,7 @@
 
 #include "base/processors.h"
 #include "base/status.h"
+#include "simulate/machines.h"
 
 enum { THREADS_MAX = 4096, POINTS = 500 };
 static const double statistics_limit = 4e9; /* bytes */
@@ -17,10 +18,11 @@ static const double members_limit = 1e15;
 static nh_status check_options(const nh_simulation *s, nh_report *report)
 {
     const nh_simulation_options *o = &s->options;
-    if (!o->model && (!s->system || o->sweeps > 0))
-        return nh_fail(report, NH_BAD_ARGUMENT,
-                       s->system ? "only parameters of a model can be swept"
-                                 : "an ensemble needs either a model or a system");
+    if (!o->model && (!s->system || o->sweeps + o->variations > 0))
+        return nh_fail(
+            report, NH_BAD_ARGUMENT,
+            s->system ? "only parameters and start values of a model can differ between members"
+                      : "an ensemble needs either a model or a system");
     if (o->threads < 0 || o->threads > THREADS_MAX)
         return nh_fail(report, NH_BAD_ARGUMENT, "the number of threads must lie between 1 and %d",
                        THREADS_MAX);
@@ -115,13 +117,34 @@ static nh_status keep_rows(nh_ensemble *e, nh_report *report)
                : nh_fail_memory(report);
 }
 
+/* Which values vary, and whether they can. */
+static nh_status find_variations(nh_ensemble *e, nh_report *report)
+{
+    nh_simulation *s = e->simulation;
+    const nh_simulation_options *o = &s->options;
+    if (o->sweeps + o->variations == 0)
+        return NH_OK;
+    nh_status status = NH_OK;
+    if (!s->system)
+        status = nh_system_build(&e->nominal, o->model, o->settings, o->setting_count, report);
+    if (status == NH_OK)
+        status = nh_check_variations(s, s->system ? s->system : e->nominal, report);
+    if (status != NH_OK)
+        return status;
+    e->varies_machines = nh_varies_machines(s);
+    e->varies_starts = nh_varies_starts(s);
+    return NH_OK;
+}
+
 static nh_status prepare(nh_ensemble *e, nh_report *report)
 {
     nh_simulation *s = e->simulation;
-    nh_status status = count_members(e, report);
+    nh_status status = find_variations(e, report);
+    if (status == NH_OK)
+        status = count_members(e, report);
     e->system = s->system;
     if (status == NH_OK && s->options.model) {
-        status = nh_ensemble_build(e, 0, &e->own, report);
+        status = nh_ensemble_build(e, 0, -1, &e->own, report);
         e->system = e->own;
     }
     if (status == NH_OK)
@@ -176,6 +199,7 @@ void nh_ensemble_free(nh_ensemble *e)
     pthread_mutex_destroy(&e->making);
     pthread_cond_destroy(&e->changed);
     nh_system_free(e->own);
+    nh_system_free(e->nominal);
     for (int i = 0; i < e->unfinished; i++)
         nh_bytes_free(e->leftover[i].piece.bytes);
     free(e->leftover);
@@ -225,7 +249,7 @@ static nh_status make_workers(nh_ensemble *e, nh_report *report)
     e->workers = count;
     bool enough = true;
     for (int i = 0; i < count; i++) {
-        e->worker[i] = (nh_worker){.e = e, .combination = -1};
+        e->worker[i] = (nh_worker){.e = e, .machine = -1};
         e->worker[i].statistic = calloc(cells, sizeof *e->worker->statistic);
         enough = enough && e->worker[i].statistic;
     }

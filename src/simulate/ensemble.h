@@ -35,6 +35,7 @@ typedef struct nh_worker nh_worker;
 struct nh_ensemble {
     nh_simulation *simulation;
     nh_system *own; /* the system of the first combination, if it was built here */
+    nh_system *nominal; /* without swept and varied values, if it was built here */
     const nh_system *system;
     nh_choice choice;
     int64_t combinations, each, members; /* each: number of starts per combination */
@@ -45,6 +46,7 @@ struct nh_ensemble {
     int64_t records;
     int columns;
     bool wants_rows, wants_members; /* someone does */
+    bool varies_machines, varies_starts;
     double energy; /* energy of random starts if it is the same for all combinations, else NaN */
     nh_gathering *statistic; /* [records][columns], the sums of finished threads */
     nh_rows kept;            /* in memory */
@@ -94,8 +96,8 @@ struct nh_worker {
     bool holds, begun;       /* it has a block, and its run is that of the block */
     nh_piece saved;          /* what the block continues from, if it is not begun */
     nh_gathering *statistic; /* [records][columns] */
-    const nh_system *system; /* of the current combination */
-    int64_t combination;     /* -1: none */
+    const nh_system *system; /* of the current block */
+    int64_t machine;         /* the number of that system, see machine_of; -1: none */
     nh_run *run;
     nh_measure measure;
     nh_block block;
@@ -141,17 +143,17 @@ int64_t nh_ensemble_record_step(const nh_ensemble *e, int64_t record);
 int nh_ensemble_width(const nh_ensemble *e);
 void nh_ensemble_cut(nh_ensemble *e);
 
-/* Builds the system of a combination. */
-nh_status nh_ensemble_build(const nh_ensemble *e, int64_t combination, nh_system **out,
-                            nh_report *report);
-/* The system of a combination, to be freed by the caller unless it is e->system. */
-nh_status nh_ensemble_open(const nh_ensemble *e, int64_t combination, const nh_system **out,
+/* Builds the system of a combination, with the parameters of a start unless that is negative. */
+nh_status nh_ensemble_build(const nh_ensemble *e, int64_t combination, int64_t start,
+                            nh_system **out, nh_report *report);
+/* The system of a block, to be freed by the caller unless it is e->system. */
+nh_status nh_ensemble_open(const nh_ensemble *e, const nh_block *block, const nh_system **out,
                            nh_report *report);
 void nh_ensemble_close(const nh_ensemble *e, const nh_system *system);
 
-/* The start of one member; `start` counts within the combination. */
-nh_status nh_ensemble_start(const nh_ensemble *e, const nh_system *system, int64_t start, double *q,
-                            double *v, nh_report *report);
+/* The start of one member of a block; `start` counts within the combination. */
+nh_status nh_ensemble_start(const nh_ensemble *e, const nh_system *system, const nh_block *block,
+                            int64_t start, double *q, double *v, nh_report *report);
 
 /* Call with the lock held: records the failure of a member, and stops everything. */
 void nh_ensemble_note_failure(nh_ensemble *e, int64_t member, const nh_report *report);

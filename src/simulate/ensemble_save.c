@@ -7,6 +7,7 @@
 #include "code/variant.h"
 #include "run/save.h"
 #include "simulate/ensemble.h"
+#include "simulate/machines.h"
 
 static const char magic[] = "nonholo ensemble 3";
 
@@ -54,13 +55,7 @@ static void same_choices(nh_identity *id, const nh_ensemble *e)
     nh_same_integer(id, "number of steps", how->steps);
     nh_same_integer(id, "number of steps between records", how->every);
     nh_same_integer(id, "number of columns", e->columns);
-    for (int i = 0; i < o->sweeps; i++) {
-        const nh_sweep *s = o->sweep + i;
-        nh_same_text(id, "swept parameter", s->parameter);
-        nh_same_real(id, "sweep's first value", s->from);
-        nh_same_real(id, "sweep's last value", s->to);
-        nh_same_integer(id, "sweep's number of values", s->count);
-    }
+    nh_same_variations(id, e->simulation, e->each);
 }
 
 /* Writes the identification, or compares it. */
@@ -96,10 +91,10 @@ void nh_worker_pack(nh_pack *p, const nh_worker *w)
         nh_pack_real(p, m->first_energy);
         nh_pack_real(p, m->energy_error_max);
         nh_pack_real(p, m->constraint_max);
-        nh_pack_bytes(p, m->q, (size_t)w->system->coordinates * sizeof *m->q);
-        nh_pack_bytes(p, m->v, (size_t)w->system->user_velocities * sizeof *m->v);
+        nh_pack_bytes(p, m->q, (size_t)w->e->system->coordinates * sizeof *m->q);
+        nh_pack_bytes(p, m->v, (size_t)w->e->system->user_velocities * sizeof *m->v);
     }
-    p->failed |= nh_run_save(w->run, &bytes, &size, NULL) != NH_OK;
+    p->failed |= w->run && nh_run_save(w->run, &bytes, &size, NULL) != NH_OK;
     nh_pack_integer(p, (int64_t)size);
     nh_pack_bytes(p, bytes, size);
     nh_bytes_free(bytes);
@@ -118,16 +113,18 @@ nh_status nh_worker_unpack(nh_pack *p, nh_worker *w, nh_report *report)
         m->first_energy = nh_unpack_real(p);
         m->energy_error_max = nh_unpack_real(p);
         m->constraint_max = nh_unpack_real(p);
-        nh_unpack_bytes(p, w->q + i * w->system->coordinates,
-                        (size_t)w->system->coordinates * sizeof *w->q);
-        nh_unpack_bytes(p, w->v + i * w->system->user_velocities,
-                        (size_t)w->system->user_velocities * sizeof *w->v);
+        nh_unpack_bytes(p, w->q + i * w->e->system->coordinates,
+                        (size_t)w->e->system->coordinates * sizeof *w->q);
+        nh_unpack_bytes(p, w->v + i * w->e->system->user_velocities,
+                        (size_t)w->e->system->user_velocities * sizeof *w->v);
         w->alive += m->status == NH_OK;
     }
     int64_t size = nh_unpack_integer(p);
     if (p->failed || size < 0 || (size_t)size != nh_unpack_left(p) || w->next_record < 0 ||
         w->next_record > w->e->records)
         return damaged(report);
+    if (!w->run) /* its machine cannot be built */
+        return size == 0 ? NH_OK : damaged(report);
     return nh_run_restore(w->run, p->data + p->at, (size_t)size, report);
 }
 

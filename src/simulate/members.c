@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/decimal.h"
 #include "base/status.h"
 #include "simulate/starts.h"
+#include "simulate/machines.h"
 
 enum { TEAM = 4 * NH_LANES, WIDTH_MAX = 64, USUAL_THREADS = 4 };
 
@@ -50,6 +50,8 @@ static int64_t whole_groups(int64_t members, int64_t most)
  * at least one block. */
 int nh_ensemble_width(const nh_ensemble *e)
 {
+    if (e->varies_machines) /* a run has one system */
+        return 1;
     int64_t several = (int64_t)e->parts * nh_ranks_count(e->simulation);
     int64_t shares = several > 1 ? several * USUAL_THREADS : e->threads;
     int64_t filling = whole_groups(e->each / (4 * shares), TEAM);
@@ -75,42 +77,17 @@ int64_t nh_ensemble_record_step(const nh_ensemble *e, int64_t record)
     return record + 1 == e->records ? how->steps : record * how->every;
 }
 
-/* ---- combinations of swept values ---- */
+/* ---- machines: systems with the parameters of members ---- */
 
-double nh_simulation_swept_value(const nh_simulation *simulation, int64_t combination, int sweep)
+nh_status nh_ensemble_build(const nh_ensemble *e, int64_t combination, int64_t start,
+                            nh_system **out, nh_report *report)
 {
-    const nh_simulation_options *o = &simulation->options;
-    if (sweep < 0 || sweep >= o->sweeps || combination < 0)
-        return NAN;
-    for (int i = o->sweeps - 1; i > sweep; i--)
-        combination /= o->sweep[i].count;
-    const nh_sweep *s = o->sweep + sweep;
-    int64_t index = combination % s->count;
-    if (s->count == 1 || index == 0)
-        return s->from;
-    double share = (double)index / (double)(s->count - 1);
-    return index == s->count - 1 ? s->to : s->from + share * (s->to - s->from);
-}
-
-nh_status nh_ensemble_build(const nh_ensemble *e, int64_t combination, nh_system **out,
-                            nh_report *report)
-{
-    const nh_simulation_options *o = &e->simulation->options;
-    size_t count = o->setting_count + (size_t)o->sweeps;
-    const char **setting = calloc(count + 1, sizeof *setting);
-    char(*text)[256] = calloc((size_t)o->sweeps + 1, sizeof *text);
-    nh_status status = setting && text ? NH_OK : nh_fail_memory(report);
-    for (size_t i = 0; status == NH_OK && i < o->setting_count; i++)
-        setting[i] = o->settings[i];
-    for (int i = 0; status == NH_OK && i < o->sweeps; i++) {
-        nh_print(text[i], sizeof text[i], "%s=%.17g", o->sweep[i].parameter,
-                 nh_simulation_swept_value(e->simulation, combination, i));
-        setting[o->setting_count + (size_t)i] = text[i];
-    }
-    if (status == NH_OK)
-        status = nh_system_build(out, o->model, setting, count, report);
+    size_t count;
+    const char **setting = nh_settings_of(e->simulation, combination, start, &count);
+    nh_status status =
+        setting ? nh_system_build(out, e->simulation->options.model, setting, count, report)
+                : nh_fail_memory(report);
     free(setting);
-    free(text);
     return status;
 }
 
@@ -122,23 +99,24 @@ static nh_status check_like_the_first(const nh_ensemble *e, const nh_system *s, 
         s->constraints == e->system->constraints &&
         nh_system_observables(s) == nh_system_observables(e->system))
         return NH_OK;
-    return nh_fail(
-        report, NH_BAD_ARGUMENT,
-        "the swept parameters change the number of coordinates, constraints or observables of %s; "
-        "all members of an ensemble must have the same numbers of them",
-        s->name);
+    return nh_fail(report, NH_BAD_ARGUMENT,
+                   "parameters that differ between members change the number of coordinates, "
+                   "constraints or observables of %s; "
+                   "all members of an ensemble must have the same numbers of them",
+                   s->name);
 }
 
-nh_status nh_ensemble_open(const nh_ensemble *e, int64_t combination, const nh_system **out,
+nh_status nh_ensemble_open(const nh_ensemble *e, const nh_block *block, const nh_system **out,
                            nh_report *report)
 {
     *out = NULL;
-    if (combination == 0) {
+    if (!e->varies_machines && block->combination == 0) {
         *out = e->system;
         return NH_OK;
     }
     nh_system *made;
-    nh_status status = nh_ensemble_build(e, combination, &made, report);
+    const int64_t start = e->varies_machines ? block->first_start : -1;
+    nh_status status = nh_ensemble_build(e, block->combination, start, &made, report);
     if (status != NH_OK)
         return status;
     status = check_like_the_first(e, made, report);
@@ -179,8 +157,42 @@ static nh_status random_start(const nh_ensemble *e, const nh_system *system, int
     return status;
 }
 
-nh_status nh_ensemble_start(const nh_ensemble *e, const nh_system *system, int64_t start, double *q,
-                            double *v, nh_report *report)
+/* Varied start values stay as they are if others can be moved so that the constraints hold. */
+static nh_status land(const nh_ensemble *e, const nh_system *system, nh_start_options *begin,
+                      double *q, double *v, nh_report *report)
+{
+    nh_status status = nh_system_begin(system, begin, q, v, report);
+    if (status != NH_OK || nh_system_check_start(system, begin->t, q, v, NULL) == NH_OK)
+        return status;
+    char *varied = nh_varied_starts(e->simulation, system);
+    begin->project = true;
+    begin->keep = varied && *varied ? varied : NULL;
+    status = varied ? nh_system_begin(system, begin, q, v, report) : nh_fail_memory(report);
+    if (status != NH_OK && status != NH_NO_MEMORY && begin->keep) {
+        begin->keep = NULL;
+        status = nh_system_begin(system, begin, q, v, report);
+    }
+    free(varied);
+    return status;
+}
+
+static nh_status varied_start(const nh_ensemble *e, const nh_system *system,
+                              nh_start_options *begin, const nh_block *block, int64_t start,
+                              double *q, double *v, nh_report *report)
+{
+    char *assignments = nh_assignments_of(e->simulation, block->combination, start);
+    if (!assignments)
+        return nh_fail_memory(report);
+    begin->assignments = assignments;
+    nh_status status = begin->project || begin->keep || begin->solve
+                           ? nh_system_begin(system, begin, q, v, report)
+                           : land(e, system, begin, q, v, report);
+    free(assignments);
+    return status;
+}
+
+nh_status nh_ensemble_start(const nh_ensemble *e, const nh_system *system, const nh_block *block,
+                            int64_t start, double *q, double *v, nh_report *report)
 {
     const nh_simulation_options *o = &e->simulation->options;
     if (o->starts == NH_STARTS_RANDOM)
@@ -191,6 +203,8 @@ nh_status nh_ensemble_start(const nh_ensemble *e, const nh_system *system, int64
     begin.project = o->project;
     begin.keep = o->fixed;
     begin.solve = o->solve;
+    if (o->starts == NH_STARTS_MODEL && (e->varies_machines || e->varies_starts))
+        return varied_start(e, system, &begin, block, start, q, v, report);
     if (o->starts == NH_STARTS_LIST) {
         begin.assignments = NULL;
         begin.q = e->simulation->how.q + (size_t)start * (size_t)system->coordinates;

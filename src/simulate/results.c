@@ -54,12 +54,12 @@ nh_status nh_ensemble_take_rows(nh_ensemble *e, const nh_rows *rows, nh_report *
 nh_status nh_ensemble_take_member(nh_ensemble *e, const nh_member *member, nh_report *report)
 {
     const nh_simulation *s = e->simulation;
-    const int sweeps = s->options.sweeps;
+    const int values = nh_simulation_values(s);
     nh_status status = NH_OK;
     if (s->archive) {
-        double *swept = malloc(((size_t)sweeps + 1) * sizeof *swept);
-        for (int i = 0; swept && i < sweeps; i++)
-            swept[i] = nh_simulation_swept_value(s, member->combination, i);
+        double *swept = malloc(((size_t)values + 1) * sizeof *swept);
+        for (int i = 0; swept && i < values; i++)
+            swept[i] = nh_simulation_value(s, member->member, i);
         status =
             swept ? nh_archive_member(s->archive, member, swept, report) : nh_fail_memory(report);
         free(swept);

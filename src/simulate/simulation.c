@@ -21,7 +21,7 @@ int64_t nh_record_spacing(int64_t steps, int columns)
 
 static bool has_members(const nh_simulation *s)
 {
-    return s->options.members > 0 || s->options.sweeps > 0;
+    return s->options.members > 0 || s->options.sweeps > 0 || s->options.variations > 0;
 }
 
 static nh_status check_options(const nh_simulation *s, nh_report *report)
@@ -127,6 +127,7 @@ void nh_simulation_free(nh_simulation *s)
     nh_simulation_unlock(s);
     nh_trajectory_free(s);
     nh_ensemble_free(s->ensemble);
+    free(s->sets_parameter);
     free(s);
 }
 

@@ -18,6 +18,7 @@ struct nh_simulation {
     nh_plan plan;            /* choices for what the options leave open */
     const nh_system *system; /* that of the first combination, for an ensemble */
     nh_ensemble *ensemble;   /* NULL: one trajectory */
+    bool *sets_parameter;    /* which swept or varied values are parameters, not start values */
     nh_status status;        /* of nh_simulation_advance */
     double pause_at;         /* by the clock */
     bool due, stopped;       /* a checkpoint is due; the simulation was asked to stop */

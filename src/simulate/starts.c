@@ -3,9 +3,12 @@
  *     q = centre + s u,   v = P(q) (s w),   E(q, v) = energy
  *
  * u and w are normally distributed random vectors, P projects velocities onto the constraints
- * (M-orthogonally), angles are uniform and not scaled; s > 0 is found by bracketing and regula
- * falsi. If the energy is quadratic about the centre, the states are uniformly distributed on the
- * energy surface. A direction in which the energy is never reached is rejected and another drawn.
+ * (M-orthogonally); s > 0 is found by bracketing and regula falsi. If the energy is quadratic about
+ * the centre, the states are uniformly distributed on the energy surface. Positions are not scaled
+ * where that would make them arbitrarily large: angles are uniform, coordinates on which the energy
+ * does not depend are normally distributed about the centre with deviation 1, and so are all of
+ * them in a direction in which a mechanism at rest never reaches the energy. A direction in which
+ * the energy is never reached is rejected and another drawn.
  *
  * Where constraints are holonomic, the positions that a mechanism can reach lie on a surface
  * through its start state, on which the integrals of these constraints are constant. Then both
@@ -22,7 +25,7 @@
 #include "simulate/starts.h"
 #include "system/start.h"
 
-enum { ATTEMPTS = 1000, DOUBLINGS = 100, HALVINGS = 200, ITERATIONS = 200 };
+enum { ATTEMPTS = 1000, DOUBLINGS = 100, HALVINGS = 200, ITERATIONS = 200, CONFINED_WITHIN = 10 };
 
 typedef struct ray { /* from the centre into phase space */
     const nh_system *system;
@@ -30,10 +33,14 @@ typedef struct ray { /* from the centre into phase space */
     const double *centre;    /* NULL: the origin */
     const double *start;     /* the start of the model: a position on the leaf */
     nh_leaf leaf;
+    bool *unscaled;     /* [coordinates] angles, and those on which the energy does not depend */
+    double s;           /* where the energy was found */
+    bool held;          /* no position is scaled */
     double *u, *w;      /* directions; for an angle, u is the angle itself */
     double *q, *v;      /* the point evaluated last */
     double *step;       /* room for a displacement */
     double *at, at_s;   /* the last position on the leaf */
+    double *before;     /* room for one */
     bool out_of_memory; /* then a failure says nothing about the ray */
 } ray;
 
@@ -45,18 +52,50 @@ static bool is_angle(const nh_system *system, int coordinate)
     return false;
 }
 
-/* From the start state to the centre and the angles of the ray; false if that is impossible. */
+/* Whether the energy is the same, to the last bit, wherever this coordinate is. */
+static bool is_unbound(const ray *r, int coordinate, double *q, const double *v)
+{
+    const double size = 1 + fabs(r->start[coordinate]);
+    double before, after;
+    for (int i = 0; i < 3; i++) {
+        memcpy(q, r->start, (size_t)r->system->coordinates * sizeof *q);
+        if (nh_inner_energy(r->system, r->t, q, v, &before, NULL) != NH_OK)
+            return false;
+        q[coordinate] += size * (0.37 + i);
+        if (nh_inner_energy(r->system, r->t, q, v, &after, NULL) != NH_OK || before != after)
+            return false;
+    }
+    return true;
+}
+
+/* Finds the positions that are not scaled; q and v are room. */
+static void find_unscaled(ray *r, double *q, double *v)
+{
+    for (int i = 0; i < r->system->velocities; i++)
+        v[i] = 1 + 0.31 * i;
+    for (int i = 0; i < r->system->coordinates; i++)
+        r->unscaled[i] = is_angle(r->system, i) || is_unbound(r, i, q, v);
+}
+
+/* The position at s = 0. */
+static double at_centre(const ray *r, int i)
+{
+    const double centre = r->centre ? r->centre[i] : 0;
+    if (is_angle(r->system, i))
+        return r->u[i];
+    return r->unscaled[i] ? centre + r->u[i] : centre;
+}
+
+/* From the start state to the centre and what is not scaled; false if that is impossible. */
 static bool go_to_centre(ray *r)
 {
     int n = r->system->coordinates;
+    r->held = false;
     if (!r->leaf.holonomic)
         return true;
     for (int i = 0; i < n; i++) {
         r->at[i] = r->start[i];
-        r->step[i] = (is_angle(r->system, i) ? r->u[i]
-                      : r->centre            ? r->centre[i]
-                                             : 0) -
-                     r->start[i];
+        r->step[i] = at_centre(r, i) - r->start[i];
     }
     r->at_s = 0;
     return nh_leaf_walk(&r->leaf, r->step, r->at);
@@ -76,13 +115,15 @@ static bool draw(ray *r, nh_stream *stream)
 static bool find_position(ray *r, double s)
 {
     int n = r->system->coordinates;
+    if (r->held)
+        s = 1;
     for (int i = 0; i < n && !r->leaf.holonomic; i++)
-        r->q[i] = is_angle(r->system, i) ? r->u[i] : (r->centre ? r->centre[i] : 0) + s * r->u[i];
+        r->q[i] = r->unscaled[i] ? at_centre(r, i) : (r->centre ? r->centre[i] : 0) + s * r->u[i];
     if (!r->leaf.holonomic)
         return true;
     for (int i = 0; i < n; i++) {
         r->q[i] = r->at[i];
-        r->step[i] = is_angle(r->system, i) ? 0 : (s - r->at_s) * r->u[i];
+        r->step[i] = r->unscaled[i] ? 0 : (s - r->at_s) * r->u[i];
     }
     if (!nh_leaf_walk(&r->leaf, r->step, r->q))
         return false;
@@ -91,15 +132,16 @@ static bool find_position(ray *r, double s)
     return true;
 }
 
-/* The energy at s minus the desired one; NaN if there is no such state. */
-static double excess(ray *r, double s)
+/* The energy at s minus the desired one, with `share` of the velocities; NaN if there is no such
+ * state. */
+static double excess_with(ray *r, double s, double share)
 {
     double found;
     nh_report report;
     if (!find_position(r, s))
         return NAN;
     for (int i = 0; i < r->system->velocities; i++)
-        r->v[i] = s * r->w[i];
+        r->v[i] = share * s * r->w[i];
     nh_status status =
         nh_project_positions(r->system, NULL, false, (nh_instant){r->t, NULL}, r->q, r->v, &report);
     if (status == NH_OK)
@@ -108,6 +150,11 @@ static double excess(ray *r, double s)
         status = nh_inner_energy(r->system, r->t, r->q, r->v, &found, &report);
     r->out_of_memory |= status == NH_NO_MEMORY;
     return status == NH_OK ? found - r->energy : NAN;
+}
+
+static double excess(ray *r, double s)
+{
+    return excess_with(r, s, 1);
 }
 
 /* Regula falsi with the Illinois rule, until nothing changes any more. */
@@ -142,6 +189,7 @@ static bool close_in(ray *r, double low, double low_value, double high, double h
             side = 1;
         }
     }
+    r->s = best;
     return fabs(excess(r, best)) <= 1e-12 * r->scale;
 }
 
@@ -180,6 +228,33 @@ static bool find(ray *r)
     return false;
 }
 
+/* Whether a mechanism at rest has more than the energy somewhere on the ray beyond s. */
+static bool is_confined(ray *r)
+{
+    for (int i = 0; i < CONFINED_WITHIN; i++)
+        if (!(excess_with(r, ldexp(r->s, i), 0) < 0))
+            return true;
+    return false;
+}
+
+/* As `find`, but with positions that stay within a normal deviate of the centre if nothing else
+ * limits them. */
+static bool find_near(ray *r)
+{
+    const size_t size = (size_t)r->system->coordinates * sizeof *r->at;
+    double *before = r->before, at_s = r->at_s;
+    memcpy(before, r->at, size); /* what is found on a leaf depends on the way */
+    if (!find(r))
+        return false;
+    if (r->s <= 1)
+        return true;
+    const bool confined = is_confined(r);
+    memcpy(r->at, before, size);
+    r->at_s = at_s;
+    r->held = !confined;
+    return find(r);
+}
+
 /* Whether it is a valid start: intermediate projections are not checked closely. */
 static bool is_start(ray *r)
 {
@@ -194,7 +269,7 @@ static bool search(ray *r, uint64_t seed, uint64_t item)
 {
     for (uint32_t attempt = 0; attempt < ATTEMPTS; attempt++) {
         nh_stream stream = {.seed = seed, .item = item, .attempt = attempt};
-        bool found = draw(r, &stream) && find(r) && is_start(r);
+        bool found = draw(r, &stream) && find_near(r) && is_start(r);
         r->out_of_memory |= r->leaf.out_of_memory;
         if (found || r->out_of_memory)
             return found && !r->out_of_memory;
@@ -210,9 +285,11 @@ nh_status nh_random_start_from(const nh_system *system, double t, double energy,
         return nh_fail(report, NH_BAD_ARGUMENT,
                        "the energy of random starts must be a finite number");
     size_t n = (size_t)system->coordinates, k = (size_t)system->velocities;
-    double *space = malloc((4 * n + 2 * k + 1) * sizeof *space);
-    ray r = {.system = system, .t = t, .energy = energy, .centre = centre, .q = q};
-    bool ready = nh_leaf_open(&r.leaf, system, t) && space, found = false;
+    double *space = malloc((5 * n + 2 * k + 1) * sizeof *space);
+    bool *unscaled = calloc(n + 1, sizeof *unscaled);
+    ray r = {
+        .system = system, .t = t, .energy = energy, .centre = centre, .q = q, .unscaled = unscaled};
+    bool ready = nh_leaf_open(&r.leaf, system, t) && space && unscaled, found = false;
     nh_status status = NH_OK;
     if (ready) {
         r.u = space;
@@ -225,12 +302,15 @@ nh_status nh_random_start_from(const nh_system *system, double t, double energy,
         status =
             nh_project_positions(system, NULL, true, (nh_instant){t, NULL}, on_leaf, r.w, report);
         r.v = r.w + k;
+        r.before = r.v + k;
+        find_unscaled(&r, r.before, r.v);
         found = status == NH_OK && search(&r, seed, item);
         if (found)
             nh_show_velocities(system, q, r.v, 1, v);
     }
     nh_leaf_close(&r.leaf);
     free(space);
+    free(unscaled);
     if (!ready || r.out_of_memory)
         return nh_fail_memory(report);
     if (status != NH_OK)

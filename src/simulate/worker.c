@@ -63,18 +63,25 @@ static void close_run(nh_worker *w)
     w->run = NULL;
     nh_ensemble_close(w->e, w->system);
     w->system = NULL;
-    w->combination = -1;
+    w->machine = -1;
 }
 
-static nh_status open_run(nh_worker *w, int64_t combination, nh_report *report)
+/* Which of the systems of the ensemble a block has. */
+static int64_t machine_of(const nh_worker *w)
+{
+    return w->e->varies_machines ? w->block.first_member : w->block.combination;
+}
+
+static nh_status open_run(nh_worker *w, nh_report *report)
 {
     nh_ensemble *e = w->e;
     close_run(w);
-    nh_status status = nh_ensemble_open(e, combination, &w->system, report);
+    nh_status status = nh_ensemble_open(e, &w->block, &w->system, report);
     if (status != NH_OK)
         return status;
     /* `auto` considers all the steps for which this run will be used */
-    double steps = (double)e->simulation->how.steps * (double)e->blocks_each;
+    const double blocks = e->varies_machines ? 1 : (double)e->blocks_each;
+    double steps = (double)e->simulation->how.steps * blocks;
     nh_run_options options = nh_simulation_stepping(
         e->simulation, steps < 9e15 ? (int64_t)steps : INT64_C(9000000000000000));
     options.members = e->width;
@@ -85,47 +92,7 @@ static nh_status open_run(nh_worker *w, int64_t combination, nh_report *report)
     pthread_mutex_unlock(&e->making);
     if (status == NH_OK)
         status = nh_measure_create(&w->measure, w->system, e->width > 1, e->wants_rows, report);
-    w->combination = combination;
-    return status;
-}
-
-/* ---- starting ---- */
-
-static nh_status start_member(nh_worker *w, int index, nh_report *report)
-{
-    nh_ensemble *e = w->e;
-    double *q = w->q + index * w->system->coordinates,
-           *v = w->v + index * w->system->user_velocities;
-    nh_status status = nh_ensemble_start(e, w->system, w->block.first_start + index, q, v, report);
-    if (status == NH_OK)
-        status = nh_run_start(w->run, index, e->simulation->how.t0, q, v, report);
-    w->member[index] = (nh_member){.member = w->block.first_member + index,
-                                   .combination = w->block.combination,
-                                   .t = e->simulation->how.t0,
-                                   .first_energy = NAN,
-                                   .q = q,
-                                   .v = v};
-    if (status != NH_OK && report) { /* name the member whose start failed */
-        char text[sizeof report->text];
-        memcpy(text, report->text, sizeof text);
-        snprintf(report->text, sizeof report->text, "member %lld: %.1900s",
-                 (long long)(w->block.first_member + index), text);
-    }
-    return status;
-}
-
-static nh_status start_block(nh_worker *w, nh_report *report)
-{
-    nh_status status = NH_OK;
-    if (w->combination != w->block.combination)
-        status = open_run(w, w->block.combination, report);
-    for (int i = 0; status == NH_OK && i < w->block.members; i++)
-        status = start_member(w, i, report);
-    for (int i = w->block.members; status == NH_OK && i < w->e->width; i++)
-        nh_run_retire(w->run, i);
-    if (status == NH_OK)
-        w->run->numbering = w->block.first_member;
-    w->alive = w->block.members;
+    w->machine = status == NH_OK ? machine_of(w) : -1;
     return status;
 }
 
@@ -140,15 +107,98 @@ static void note_end(nh_worker *w, int index)
     m->steps = nh_run_steps(w->run);
 }
 
-static void retire(nh_worker *w, int index, nh_status status, const nh_report *report)
+static void lose(nh_worker *w, int index, nh_status status, const nh_report *report)
 {
-    note_end(w, index);
     w->member[index].status = status;
     w->alive--;
-    nh_run_retire(w->run, index);
+    if (w->run)
+        nh_run_retire(w->run, index);
     pthread_mutex_lock(&w->e->lock);
     nh_ensemble_note_failure(w->e, w->block.first_member + index, report);
     pthread_mutex_unlock(&w->e->lock);
+}
+
+static void retire(nh_worker *w, int index, nh_status status, const nh_report *report)
+{
+    note_end(w, index);
+    lose(w, index, status, report);
+}
+
+/* ---- starting ---- */
+
+static nh_status start_member(nh_worker *w, int index, nh_report *report)
+{
+    nh_ensemble *e = w->e;
+    double *q = (double *)w->member[index].q, *v = (double *)w->member[index].v;
+    nh_status status =
+        nh_ensemble_start(e, w->system, &w->block, w->block.first_start + index, q, v, report);
+    if (status == NH_OK)
+        status = nh_run_start(w->run, index, e->simulation->how.t0, q, v, report);
+    return status;
+}
+
+/* Names the member whose start failed. */
+static nh_status tell_member(const nh_worker *w, int index, nh_status status, nh_report *report)
+{
+    char text[sizeof report->text];
+    memcpy(text, report->text, sizeof text);
+    snprintf(report->text, sizeof report->text, "member %lld: %.1900s",
+             (long long)(w->block.first_member + index), text);
+    return status;
+}
+
+/* Whether a machine that cannot be built or started is only a member that fails. */
+static bool is_bad_luck(const nh_worker *w, nh_status status)
+{
+    return (w->e->varies_machines || w->e->varies_starts) && status != NH_NO_MEMORY &&
+           status != NH_CALLBACK_STOPPED && status != NH_FILE_FAILED;
+}
+
+static void prepare_members(nh_worker *w)
+{
+    const nh_system *s = w->e->system;
+    for (int i = 0; i < w->block.members * s->coordinates; i++)
+        w->q[i] = NAN;
+    for (int i = 0; i < w->block.members * s->user_velocities; i++)
+        w->v[i] = NAN;
+    for (int i = 0; i < w->block.members; i++)
+        w->member[i] = (nh_member){.member = w->block.first_member + i,
+                                   .combination = w->block.combination,
+                                   .t = w->e->simulation->how.t0,
+                                   .first_energy = NAN,
+                                   .q = w->q + i * s->coordinates,
+                                   .v = w->v + i * s->user_velocities};
+    w->alive = w->block.members;
+}
+
+static nh_status start_block(nh_worker *w, nh_report *report)
+{
+    nh_report why;
+    nh_status status = NH_OK;
+    prepare_members(w);
+    if (w->machine != machine_of(w))
+        status = open_run(w, &why);
+    const bool built = status == NH_OK;
+    for (int i = 0; i < w->block.members; i++) {
+        if (built)
+            status = start_member(w, i, &why);
+        if (status == NH_OK)
+            continue;
+        if (built || is_bad_luck(w, status))
+            tell_member(w, i, status, &why);
+        if (!is_bad_luck(w, status)) {
+            *report = why;
+            return status;
+        }
+        lose(w, i, status, &why);
+    }
+    for (int i = w->block.members; built && i < w->e->width; i++)
+        nh_run_retire(w->run, i);
+    if (built)
+        w->run->numbering = w->block.first_member;
+    else
+        close_run(w);
+    return NH_OK;
 }
 
 /* ---- recording ---- */
@@ -181,8 +231,8 @@ static void fill_columns(nh_worker *w, int index, const double *raw, double *col
 static void keep_row(nh_worker *w, int index, const double *raw, bool lives)
 {
     size_t at = (size_t)index * (size_t)w->room + (size_t)w->records;
-    size_t n = (size_t)w->system->coordinates, k = (size_t)w->system->user_velocities;
-    size_t m = (size_t)w->system->constraints;
+    const nh_system *s = w->e->system;
+    size_t n = (size_t)s->coordinates, k = (size_t)s->user_velocities, m = (size_t)s->constraints;
     double *q = w->row_q + at * n, *v = w->row_v + at * k, *column = row_of(w, index);
     double *multiplier = w->row_multiplier + at * m;
     if (lives) {
@@ -202,13 +252,14 @@ static void keep_row(nh_worker *w, int index, const double *raw, bool lives)
 
 static nh_status record(nh_worker *w, int64_t number)
 {
-    int lanes = w->measure.lanes, columns = w->e->columns;
+    /* no run: the machine could not be built, and all rows are NaN */
+    int lanes = w->run ? w->measure.lanes : 1, columns = w->e->columns;
     size_t width = w->raw_width;
     nh_gathering *cell = w->statistic + number * columns;
     nh_status status = NH_OK;
     for (int i = 0; status == NH_OK && i < w->block.members; i++) {
         bool lives = w->member[i].status == NH_OK;
-        if (i % lanes == 0)
+        if (w->run && i % lanes == 0)
             status = nh_measure_members(&w->measure, w->run, i, w->raw, width);
         double *column = row_of(w, i);
         if (status == NH_OK && lives)
@@ -228,8 +279,8 @@ static void hand_on(nh_worker *w, bool end)
     nh_ensemble *e = w->e;
     if (w->records < w->room && !(end && w->records > 0))
         return;
-    size_t n = (size_t)w->system->coordinates, k = (size_t)w->system->user_velocities;
-    size_t m = (size_t)w->system->constraints;
+    const nh_system *s = e->system;
+    size_t n = (size_t)s->coordinates, k = (size_t)s->user_velocities, m = (size_t)s->constraints;
     /* rows of a member are `room` apart; close the gaps */
     for (int i = 1; e->wants_rows && w->records < w->room && i < w->block.members; i++) {
         size_t from = (size_t)i * (size_t)w->room, to = (size_t)i * (size_t)w->records;
@@ -274,7 +325,7 @@ static void adapt(nh_worker *w, int64_t left, double seconds)
  * before, with all rows so far handed on. */
 static bool advance_to(nh_worker *w, int64_t step)
 {
-    while (nh_run_steps(w->run) < step && w->alive > 0) {
+    while (w->alive > 0 && nh_run_steps(w->run) < step) {
         nh_report report;
         int64_t before = nh_run_steps(w->run), left = step - before;
         double begun = nh_clock_seconds();
@@ -343,7 +394,8 @@ static bool tell(nh_worker *w)
         if (w->member[i].status == NH_OK)
             note_end(w, i);
     pthread_mutex_lock(&e->lock);
-    nh_ensemble_note_doubts(e, w->block.first_member, w->run);
+    if (w->run)
+        nh_ensemble_note_doubts(e, w->block.first_member, w->run);
     while (e->wants_members && !e->stop && !e->halt && e->reported != w->block.order)
         pthread_cond_wait(&e->changed, &e->lock);
     const bool go_on = !e->stop && (!e->halt || !e->wants_members || e->reported == w->block.order);
