@@ -1,7 +1,8 @@
 /* The functions that the page calls: models are opened, simulated and recorded through the public
  * interface. Answers are JSON; rows of numbers are read from the memory of the module (pg_rows).
  *
- * There is one system at a time, and up to two simulations of it, so that methods can be compared.
+ * There is one system at a time, and up to three simulations of it: two methods that are compared,
+ * and a section.
  * Every text that is returned is valid until the next call. */
 #include "../cli/json.h"
 
@@ -9,11 +10,12 @@
 #include <nonholo.h>
 #include <nonholo_analysis.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define EXPORTED EMSCRIPTEN_KEEPALIVE
-enum { SIMULATIONS = 2, SETTINGS_MOST = 1000 };
+enum { SIMULATIONS = 3, SETTINGS_MOST = 1000, JUDGED = 1000, SIZED = 40 };
 
 static nh_model *model;
 static char *settings_given; /* one on each line */
@@ -334,6 +336,7 @@ static const char *begin_run(struct run *r)
     json_real(&j, "step", plan->step);
     json_integer(&j, "steps", plan->steps);
     json_real(&j, "tolerance", plan->tolerance);
+    json_real(&j, "rest", plan->rest);
     json_real(&j, "time", plan->step * (double)plan->steps + plan->rest);
     json_integer(&j, "every", nh_simulation_every(r->simulation));
     json_boolean(&j, "step_advised", plan->step_advised);
@@ -345,10 +348,11 @@ static const char *begin_run(struct run *r)
     return end_answer(&j);
 }
 
-/* Begins simulation 0 or 1 from the current start. Arguments that are 0 or empty are chosen
- * automatically. `pause`: seconds after which pg_advance returns. */
+/* Begins simulation 0, 1 or 2 from the current start. Arguments that are 0 or empty are chosen
+ * automatically; with the name of an event as `section`, only the states at these events are
+ * recorded. `pause`: seconds after which pg_advance returns. */
 EXPORTED const char *pg_run(int which, const char *method, double step, double tolerance,
-                            double time, double pause)
+                            double time, double pause, const char *section)
 {
     nh_report report;
     struct run *r = &runs[which];
@@ -370,6 +374,7 @@ EXPORTED const char *pg_run(int which, const char *method, double step, double t
     wanted.run = &how;
     wanted.keep = NH_KEEP_ROWS;
     wanted.pause = pause;
+    wanted.section = *section ? section : NULL;
     if (nh_simulation_create(&r->simulation, r->system, &wanted, &report) != NH_OK)
         return refuse(&report);
     return begin_run(r);
@@ -415,6 +420,44 @@ EXPORTED const double *pg_rows(int which)
     return runs[which].rows;
 }
 
+static void put_remarks(json *j, const struct run *r)
+{
+    json_array(j, "remarks");
+    for (int i = 0; i < nh_simulation_remarks(r->simulation); i++)
+        json_text(j, NULL, nh_simulation_remark(r->simulation, i));
+    json_close_array(j);
+}
+
+/* How the error of the energy behaves, in the words of `nonholo compare`. */
+static void put_verdict(json *j, const struct run *r)
+{
+    static double t[JUDGED], error[JUDGED];
+    int stride, energy = nh_system_coordinates(nh) + nh_system_velocities(nh) + 1;
+    const nh_record *record = nh_simulation_record(r->simulation);
+    const double *table = nh_record_table(record, &stride);
+    const int64_t rows = nh_record_kept(record), apart = rows / JUDGED + 1;
+    double *sizes = calloc((size_t)nh_system_integrals(nh) + 1, sizeof *sizes), size = 0;
+    int count = 0;
+    for (int64_t i = 0; i < rows; i += apart) {
+        const double *row = table + i * stride;
+        t[count] = row[0] - table[0];
+        error[count++] = row[energy] - table[energy];
+        size = fmax(size, fabs(row[energy]));
+    }
+    for (int64_t i = 0; sizes && i < rows; i += rows / SIZED + 1) {
+        const double *row = table + i * stride;
+        nh_system_term_sizes(r->system, row[0], row + 1, row + 1 + nh_system_coordinates(nh), sizes,
+                             NULL, NULL);
+        size = fmax(size, sizes[0]);
+    }
+    const double round_off = nh_round_off_level(size, nh_run_steps(nh_simulation_run(r->simulation)));
+    const nh_judgement judgement =
+        nh_judge_quantity(t, error, count, rows > 0 ? table[energy] : 0, size, round_off);
+    json_text(j, "verdict", nh_verdict_name(judgement.verdict));
+    json_text(j, "verdict_text", judgement.text);
+    free(sizes);
+}
+
 static void put_progress(json *j, struct run *r)
 {
     const nh_run *run = nh_simulation_run(r->simulation);
@@ -432,10 +475,9 @@ static void put_progress(json *j, struct run *r)
     json_boolean(j, "done", r->done);
     if (!r->done)
         return;
-    json_array(j, "remarks");
-    for (int i = 0; i < nh_run_remarks(run); i++)
-        json_text(j, NULL, nh_run_remark(run, i));
-    json_close_array(j);
+    put_remarks(j, r);
+    if (nh_system_facts(nh)->keeps_energy)
+        put_verdict(j, r);
 }
 
 /* Advances for about the time given to pg_run, or to the end. */
@@ -452,6 +494,19 @@ EXPORTED const char *pg_advance(int which)
     put_progress(&j, r);
     if (status != NH_OK)
         put_report(&j, &report);
+    return end_answer(&j);
+}
+
+/* Estimates the error at the end, as the command line does; that can add remarks. */
+EXPORTED const char *pg_estimate(int which)
+{
+    nh_report report;
+    FILE *stream;
+    nh_estimate estimate = {.error = NAN};
+    nh_simulation_estimate(runs[which].simulation, NH_AS_ADVISED, &estimate, &report);
+    json j = begin_answer(&stream);
+    json_real(&j, "error", estimate.error);
+    put_remarks(&j, &runs[which]);
     return end_answer(&j);
 }
 

@@ -10,8 +10,8 @@ import os
 import re
 import sys
 
-SCRIPTS = ["third_party/uplot/uPlot.iife.min.js", "src/output/page.js", "src/output/scene.js", "src/output/scene_paint.js", "src/output/player.js",
-           "playground/share.js", "playground/svg.js", "playground/editor.js", "playground/knobs.js", "playground/plots.js",
+SCRIPTS = ["third_party/uplot/uPlot.iife.min.js", "src/output/page.js", "src/output/scene.js", "src/output/scene_paint.js", "src/output/player.js", "src/output/plots.js",
+           "playground/share.js", "playground/svg.js", "playground/editor.js", "playground/knobs.js",
            "playground/playground.js", "playground/parts.js"]
 STYLES = ["src/output/page.css", "src/output/animation.css", "third_party/uplot/uPlot.min.css", "playground/style.css"]
 POLICY = ("default-src 'none'; script-src {scripts} 'wasm-unsafe-eval'; style-src {styles}; worker-src blob:; img-src data:; "

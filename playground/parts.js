@@ -16,6 +16,16 @@ function fillMethods(select, system) {
     select.value = system.methods.some((one) => one.name === chosen && one.applies) ? chosen : "";
 }
 
+// States can be recorded at the events of a model.
+function fillSections(select, events) {
+    const chosen = select.value;
+    select.textContent = "";
+    element("option", { value: "", textContent: "no event" }, select);
+    for (const name of events) element("option", { value: name, textContent: name }, select);
+    select.value = events.includes(chosen) ? chosen : "";
+    part("at-events").hidden = !events.length;
+}
+
 function showFacts(list, system) {
     const add = (term, text) => { if (text) { element("dt", { textContent: term }, list); element("dd", { textContent: text }, list); } };
     list.textContent = "";
@@ -36,11 +46,10 @@ function showFacts(list, system) {
 function showResults(body, runs, system) {
     body.textContent = "";
     const row = (cells, kind) => { const line = element("tr", {}, body); for (const text of cells) element(kind, { textContent: text }, line); };
-    const drift = system.keeps_energy ? "energy drift" : "energy change";
-    row(["method", "steps", drift, "constraint error", "µs a step"], "th");
+    row(["method", "steps", system.keeps_energy ? "energy error" : "energy change", "constraint error", "µs a step"], "th");
     for (const one of runs) {
         const p = one.progress, steps = p.own_steps || p.steps, tail = one.plan.tolerance ? ", tolerance " + shortNumber(one.plan.tolerance) : ", step " + shortNumber(one.plan.step);
-        row([one.method + (/tolerance/.test(one.method) ? "" : tail), String(steps), shortNumber(p.energy_error), system.constraints.length ? shortNumber(p.constraint_max) : "none",
+        row([one.method + (/tolerance/.test(one.method) ? "" : tail), String(steps), (p.verdict && p.verdict !== "round-off" ? p.verdict + ", " : p.verdict ? "round-off, " : "") + shortNumber(p.energy_error), system.constraints.length ? shortNumber(p.constraint_max) : "none",
             steps ? ((p.seconds / steps) * 1e6).toPrecision(3) : "-"], "td");
     }
 }

@@ -5,6 +5,7 @@
 
 const part = (id) => document.getElementById(id);
 const root = document.documentElement.dataset;
+const SECTION = 2; // the simulation whose states at events are recorded
 const FIRST_MODEL = "chaplygin-sleigh";
 
 // ---- the worker ----
@@ -37,6 +38,12 @@ class Engine {
 
 // ---- one simulation, as far as it is computed ----
 
+// A last step that is shorter than the others, where a step was given.
+function restOf(plan) {
+    const asked = !plan.step_advised && plan.rest > 0 && plan.rest < plan.step * (1 - 1e-9);
+    return asked ? ["time " + shortNumber(plan.time) + " is not a whole number of steps of " + shortNumber(plan.step) + "; the last step is " + shortNumber(plan.rest)] : [];
+}
+
 class Trajectory {
     constructor(plan, system, scene) {
         Object.assign(this, { plan, scene, method: plan.method, names: plan.columns, count: 0, progress: null, shown: false });
@@ -44,6 +51,16 @@ class Trajectory {
         this.kinds = plan.columns.map((name, c) => (c === 0 ? "time" : c <= n ? (system.angles[c - 1] ? "angle" : "coordinate") : c <= n + m ? "velocity" : name === "energy" && c === n + m + 1 ? "energy" : "observable"));
         this.columns = [...plan.columns, "residual"].map(() => []);
         this.frames = [];
+        this.conserves = system.keeps_energy;
+        this.constrained = system.constraints.length > 0;
+    }
+
+    // As plots.js wants them.
+    get errors() {
+        const list = [], energy = this.columns[this.kinds.indexOf("energy")];
+        if (this.conserves && energy) list.push({ name: "|energy − start|", values: energy.map((e) => Math.abs(e - energy[0])) });
+        if (this.constrained) list.push({ name: "largest |constraint|", values: this.columns[this.columns.length - 1] });
+        return list;
     }
 
     add(message) {
@@ -71,7 +88,7 @@ class Playground {
         this.editor = new Editor(part("editor"), JSON.parse(part("words").textContent), () => this.later(300));
         this.parameters = new Knobs(part("parameters").querySelector("div"), () => this.later(0));
         this.start = new Knobs(part("start").querySelector("div"), () => this.later(0));
-        this.plots = new LivePlots(part("plots"));
+        this.plots = new Plots(part("plots"), (t) => { this.player.pause(); this.player.go(t); }, (width) => Math.max(1, Math.floor((width + 12) / 352)));
         this.player = new Player(0, 0, (t) => this.show(t));
         controls(this.player, part("player"));
         this.listen();
@@ -79,13 +96,13 @@ class Playground {
     }
 
     listen() {
-        for (const id of ["method", "options", "control", "amount", "time", "compare", "other", "other-options"]) part(id).onchange = () => this.chosen();
+        for (const id of ["method", "options", "control", "amount", "time", "compare", "other", "other-options", "section"]) part(id).onchange = () => this.chosen();
         part("start").querySelector("button").onclick = () => { this.start.clear(); this.later(0); };
         part("stop").onclick = () => this.stop();
         let resized = 0;
         const fresh = () => { clearTimeout(resized); resized = setTimeout(() => this.redraw(), 120); };
         window.addEventListener("resize", fresh);
-        darkly.addEventListener("change", () => { for (const one of this.plots.list) one.plot.redraw(); this.player.go(this.player.time); });
+        darkly.addEventListener("change", () => { this.plots.redraw(); this.player.go(this.player.time); });
         window.addEventListener("hashchange", () => this.fromLink());
     }
 
@@ -115,13 +132,17 @@ class Playground {
         const common = { time: number("time"), step: control === "step" ? number("amount") : 0, tolerance: control === "tolerance" ? number("amount") : 0 };
         for (const key of ["time", "step", "tolerance"])
             if (!(common[key] >= 0 && common[key] < Infinity)) { this.complain(key + ": expected a positive number such as 0.01"); return; }
-        const runs = [{ method: this.method("method", "options"), ...common }];
-        if (part("compare").checked) runs.push({ method: this.method("other", "other-options"), ...common });
+        const runs = [{ which: 0, method: this.method("method", "options"), ...common }], section = part("section").value;
+        if (part("compare").checked) runs.push({ which: 1, method: this.method("other", "other-options"), ...common });
         const assigned = (knobs) => [...knobs.own].map(([name, value]) => name + "=" + value);
         this.asked = Date.now();
+        this.timer = 0;
         this.watch();
         this.id++;
         this.runs = runs.length;
+        if (section) runs.push({ ...runs[0], which: SECTION, section });
+        this.plots.sections = [];
+        clearTimeout(this.judging);
         this.engine.send({ kind: "open", id: this.id, file: this.file(), text: this.editor.text, settings: assigned(this.parameters),
             start: assigned(this.start).join(", "), project: this.start.own.size > 0, runs });
     }
@@ -176,9 +197,9 @@ class Playground {
     on_failed(message) {
         if (!this.answered(message)) return;
         root.failed = message.error.text;
-        const model = message.where === "model";
-        this.say(model ? "the model has an error" : "not simulated");
-        this.complain(message.error.text);
+        const model = message.where === "model", whose = this.runs > 1 && message.which < 2 ? this.method(...(message.which ? ["other", "other-options"] : ["method", "options"])) || "the advised method" : "";
+        this.say(model ? "the model has an error" : (whose || "the model") + " was not simulated");
+        this.complain((whose ? whose + ": " : "") + message.error.text);
         if (model && message.error.line) this.editor.complain(message.error);
         part("stop").hidden = true;
     }
@@ -204,6 +225,7 @@ class Playground {
         part("parameters").hidden = system.parameters.length === 0;
         fillMethods(part("method"), system);
         fillMethods(part("other"), system);
+        fillSections(part("section"), system.events);
         part("time").placeholder = system.span ? shortNumber(system.span) : "as advised";
         showFacts(part("facts").querySelector("dl"), system);
     }
@@ -218,6 +240,7 @@ class Playground {
         if (message.id !== this.id || !this.coming || !this.coming[message.which]) return;
         const one = this.coming[message.which];
         one.add(message);
+        if (message.which === SECTION) { if (one.progress.done) this.drawSection(one); return; }
         if (this.trajectories[message.which] !== one) this.replaceBy(one, message.which);
         else this.extend(one, message.which, one.count - message.count);
         this.advanced();
@@ -241,6 +264,17 @@ class Playground {
         }
     }
 
+    // Velocities over their coordinates, except those that stay constant: often one of them defines the section.
+    drawSection(run) {
+        run.scattered = true;
+        const length = (name) => { const [low, high] = extentOf(run.columns[run.names.indexOf(name)]); return high - low; };
+        const positions = run.names.filter((name, c) => ["coordinate", "angle"].includes(run.kinds[c])), widest = Math.max(...positions.map(length));
+        const drawn = run.count ? positions.filter((name) => velocityOf(run, name) && length(name) >= 1e-9 * widest).slice(0, 3) : [];
+        this.plots.sections = drawn.map((x) => ({ run, x, y: velocityOf(run, x), title: "section at " + part("section").value + ", " + run.count + " states" }));
+        if (!run.count) this.complain("section: no event " + part("section").value + " occurred by this time");
+        this.redraw();
+    }
+
     stage(which, one) {
         const place = part("stage");
         while (place.children.length > this.runs || (place.children.length && place.firstChild.tagName === "P")) place.lastChild.remove();
@@ -256,9 +290,18 @@ class Playground {
             this.views[which] = new SceneView(element("canvas", {}, figure), one.scene, { dark: () => darkly.matches });
             this.views[which].caption = element("figcaption", {}, figure);
         } else this.views[which].setScene(one.scene);
-        this.views[which].caption.textContent = one.method;
+        this.caption(which, one);
         if (this.views[which].model !== this.system.name) this.views[which].camera.reset();
         this.views[which].model = this.system.name;
+    }
+
+    caption(which, one) {
+        const place = this.views[which] && this.views[which].caption, error = one.progress && one.progress.error;
+        if (!place) return;
+        place.textContent = "";
+        if (this.runs > 1) element("b", {}, place).style.background = curveColours[which];
+        place.append(one.method);
+        if (one.progress && one.progress.done && (error || one.progress.ended)) element("em", { textContent: " ended at t = " + shortNumber(one.last) + (error ? "" : ": " + one.progress.ended) }, place);
     }
 
     extend(one, which, from) {
@@ -279,7 +322,7 @@ class Playground {
         const now = performance.now();
         if (done || !this.drawn || now - this.drawn > 500) {
             this.drawn = done ? 0 : now;
-            this.plots.update(this.system, known);
+            this.plots.update({ conserves: this.system.keeps_energy }, known);
             showResults(part("results").tBodies[0], known, this.system);
             this.player.go(this.player.time);
         }
@@ -289,13 +332,29 @@ class Playground {
     }
 
     finish(known) {
-        const remarks = part("remarks"), failure = known.map((one) => one.progress.error).find(Boolean);
-        remarks.textContent = "";
-        for (const text of new Set([...this.system.remarks, ...known.flatMap((one) => one.progress.remarks || [])])) element("li", { textContent: text }, remarks);
-        this.say(failure ? "ended early" : "simulated to t = " + shortNumber(this.player.last));
-        if (failure) { root.failed = failure.text; this.complain(failure.text); }
+        const failed = known.filter((one) => one.progress.error), named = (one) => (known.length > 1 ? one.method + ": " : "");
+        known.forEach((one, which) => this.caption(which, one));
+        this.remark();
+        this.say(failed.length ? failed.map((one) => named(one) + "ended at t = " + shortNumber(one.last)).join("; ") : "simulated to t = " + shortNumber(this.player.last));
+        if (failed.length) { root.failed = failed[0].progress.error.text; this.complain(failed.map((one) => named(one) + one.progress.error.text).join("\n")); }
+        this.judging = setTimeout(() => known.forEach((one, which) => { if (!one.progress.error) this.engine.send({ kind: "estimate", id: this.id, which }); }), 700);
         if (!this.player.playing) this.player.play();
         root.done = Number(root.done || 0) + 1;
+        this.finished = this.id;
+    }
+
+    remark() {
+        const known = this.trajectories.filter(Boolean), list = part("remarks"), of = (one) => [...restOf(one.plan), ...(one.progress.remarks || [])].map((text) => (known.length > 1 ? one.method + ": " : "") + text);
+        list.textContent = "";
+        for (const text of new Set([...this.system.remarks, ...known.flatMap(of)])) element("li", { textContent: text }, list);
+    }
+
+    on_estimated(message) {
+        const one = this.trajectories[message.which];
+        if (message.id !== this.id || !one) return;
+        one.progress.remarks = message.remarks;
+        this.remark();
+        root.estimated = message.id;
     }
 
     on_written(message) {
@@ -313,7 +372,7 @@ class Playground {
 
     redraw() {
         const known = this.trajectories.filter(Boolean);
-        if (this.system && known.length && known[0].count) this.plots.update(this.system, known);
+        if (this.system && known.length && known[0].count) this.plots.update({ conserves: this.system.keeps_energy }, known);
         this.player.go(this.player.time);
     }
 

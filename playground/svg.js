@@ -86,13 +86,8 @@ function svgOfPanel(panel, width, height, ink) {
     let across = box.left;
     for (const c of panel.curves) {
         const context = new SvgContext();
-        let down = false;
-        for (let i = 0; i < c.xs.length; i++) {
-            const ok = c.xs[i] !== null && c.ys[i] !== null && Number.isFinite(c.ys[i]) && (!panel.ylog || c.ys[i] > 0);
-            if (ok) context[down ? "lineTo" : "moveTo"](toX(c.xs[i]), toY(c.ys[i]));
-            down = ok;
-        }
-        Object.assign(context, { strokeStyle: c.colour, lineWidth: 1.3 });
+        tracePath(context, panel.path ? pathPixels(c, toX, toY) : pixelsOf(c, c.xs, c.ys, toX, toY));
+        Object.assign(context, { strokeStyle: c.colour, lineWidth: c.cloud ? 2 : 1.3 });
         context.stroke();
         out.push(context.text, '<text x="' + svgNumber(across) + '" y="' + svgNumber(height - 12) + '" fill="' + svgText(c.colour) + '">' + svgText(c.name) + "</text>");
         across += 14 + 7 * c.name.length;

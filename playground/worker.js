@@ -1,11 +1,12 @@
 // Owns the module: opens models and simulates them in short pieces, so that it receives changes in between.
 //
 //     {kind: "begin", wasm}                                        the compressed module, as base64
-//     {kind: "open", id, file, text, settings, start, project, runs: [{method, step, tolerance, time}, ...]}
+//     {kind: "open", id, file, text, settings, start, project, runs: [{which, method, step, tolerance, time, section}, ...]}
+//     {kind: "estimate", id, which}                                the error at the end, and remarks about it
 //     {kind: "text", name}                                         the text of a shipped model
 //     {kind: "write", id, which, ending}                           the recorded data, as a file
 //
-// Answers: "library", "text", "opened", "planned", "rows" (a transferred array and how far the run is), "written", and
+// Answers: "library", "text", "opened", "planned", "rows" (a transferred array and how far the run is), "estimated", "written", and
 // "failed" with an error of the library. A new "open" ends the current computation. Node also loads this file, for tests.
 "use strict";
 
@@ -24,7 +25,8 @@ class Simulator {
         this.openModel = text("pg_open", ["string", "string", "string", "string", "boolean"]);
         this.startModel = text("pg_start", ["string", "boolean"]);
         this.scene = text("pg_scene", []);
-        this.run = text("pg_run", ["number", "string", "number", "number", "number", "number"]);
+        this.run = text("pg_run", ["number", "string", "number", "number", "number", "number", "string"]);
+        this.estimate = text("pg_estimate", ["number"]);
         this.advance = text("pg_advance", ["number"]);
         this.write = text("pg_write", ["number", "string"]);
         this.width = module.cwrap("pg_width", "number", ["number"]);
@@ -48,11 +50,11 @@ class Simulator {
         if (!this.opened) { this.post({ kind: "failed", id: wish.id, error: system.error, where: "model" }); return; }
         this.post({ kind: "opened", id: wish.id, system });
         if (system.error) return;
-        wish.runs.forEach((one, which) => this.begin(one, which));
+        wish.runs.forEach((one, i) => this.begin(one, one.which === undefined ? i : one.which));
     }
 
     begin(wish, which) {
-        const plan = this.run(which, wish.method, wish.step, wish.tolerance, wish.time, PIECE);
+        const plan = this.run(which, wish.method, wish.step, wish.tolerance, wish.time, PIECE, wish.section || "");
         if (plan.error) { this.post({ kind: "failed", id: this.id, which, error: plan.error, where: "run" }); return; }
         this.post({ kind: "planned", id: this.id, which, plan });
         this.active.push(which);
@@ -96,6 +98,9 @@ function serve() {
         },
         open(wish) { simulator.open(wish); again(); },
         text(wish) { postMessage({ kind: "text", name: wish.name, ...simulator.text(wish.name) }); },
+        estimate(wish) {
+            if (wish.id === simulator.id) postMessage({ kind: "estimated", id: wish.id, which: wish.which, ...simulator.estimate(wish.which) });
+        },
         write(wish) {
             const made = simulator.file(wish.which, wish.ending);
             postMessage({ kind: "written", id: wish.id, which: wish.which, ...made }, made.bytes ? [made.bytes.buffer] : []);

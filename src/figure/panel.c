@@ -2,13 +2,14 @@
  * */
 #include "figure/figure.h"
 #include "output/file.h"
+#include "output/thin.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BINS = 450, BINS_OF_MANY = 120, PATH_POINTS = 4000 };
+enum { BINS = 450, BINS_OF_MANY = 120, PIXELS = 1000 };
 
 /* All panels have the same slots, each with a colour: the methods; or, if some panel shows several
  * cases, all pairs of case and method that are drawn anywhere. */
@@ -108,42 +109,38 @@ static bool add_point(points *p, double x, double y)
     return true;
 }
 
-/* The least and the greatest value of a stretch, in the order in which they occur; on a logarithmic
- * scale only the greatest, since an error that changes its sign has no lower end there. */
-static bool add_extremes(points *out, const nh_series *s, int64_t from, int64_t to, bool is_log)
+/* On a logarithmic scale, the greatest value of each stretch: an error that changes its sign has no
+ * lower end there. */
+static bool add_greatest(points *out, const nh_series *s, int bins)
 {
-    int64_t low = from, high = from;
-    for (int64_t i = from; i < to; i++) {
-        double y = is_log ? fabs(s->y[i]) : s->y[i], l = is_log ? fabs(s->y[low]) : s->y[low];
-        double h = is_log ? fabs(s->y[high]) : s->y[high];
-        low = y < l || isnan(l) ? i : low;
-        high = y > h || isnan(h) ? i : high;
+    const int64_t parts = s->count < 2 * bins ? s->count : bins;
+    for (int64_t b = 0; b < parts; b++) {
+        int64_t high = s->count * b / parts;
+        for (int64_t i = high; i < s->count * (b + 1) / parts; i++)
+            high = fabs(s->y[i]) > fabs(s->y[high]) || isnan(s->y[high]) ? i : high;
+        if (!add_point(out, s->x[high], fabs(s->y[high])))
+            return false;
     }
-    int64_t first = low < high ? low : high, second = low < high ? high : low;
-    if (is_log)
-        return add_point(out, s->x[high], fabs(s->y[high]));
-    return add_point(out, s->x[first], s->y[first]) &&
-           (first == second || add_point(out, s->x[second], s->y[second]));
-}
-
-static bool thin(points *out, const nh_series *s, int bins, bool is_log)
-{
-    int64_t parts = s->count < 2 * bins ? s->count : bins;
-    for (int64_t b = 0; b < parts; b++)
-        if (!add_extremes(out, s, s->count * b / parts, s->count * (b + 1) / parts, is_log))
-            return false;
     return true;
 }
 
-/* Two series against each other: a path, for which extremes would be wrong. */
-static bool pair_up(points *out, const nh_series *x, const nh_series *y, bool y_log)
+/* What can be seen of a function, or, with another series across, of a path. */
+static bool add_seen(points *out, const nh_series *x, const nh_series *y, int bins)
 {
-    int64_t count = x->count < y->count ? x->count : y->count;
-    int64_t stride = (count + PATH_POINTS - 1) / PATH_POINTS;
-    for (int64_t i = 0; i < count; i += stride)
-        if (!add_point(out, x->y[i], y_log ? fabs(y->y[i]) : y->y[i]))
-            return false;
-    return true;
+    const nh_points all = {.x = x ? x->y : y->x,
+                           .y = y->y,
+                           .stride_x = 1,
+                           .stride_y = 1,
+                           .count = x && x->count < y->count ? x->count : y->count};
+    nh_kept kept = {0};
+    bool good = (x ? nh_thin_path(&kept, &all, PIXELS, NULL)
+                   : nh_thin_function(&kept, &all, bins, NULL)) == NH_OK;
+    for (int64_t i = 0; i < kept.count && good; i++) {
+        const int64_t at = kept.point[i];
+        good = at == NH_GAP ? add_point(out, NAN, NAN) : add_point(out, all.x[at], all.y[at]);
+    }
+    nh_kept_free(&kept);
+    return good;
 }
 
 static nh_status add_member(points *out, const nh_figure_panel *p, const nh_outcome *o, int member,
@@ -153,8 +150,11 @@ static nh_status add_member(points *out, const nh_figure_panel *p, const nh_outc
     nh_status status = nh_series_make(&y, o, &p->y, member);
     if (status == NH_OK && p->has_x)
         status = nh_series_make(&x, o, &p->x, member);
-    bool ok = status == NH_OK &&
-              (p->has_x ? pair_up(out, &x, &y, p->y_log) : thin(out, &y, bins, p->y_log));
+    for (int64_t i = 0; p->has_x && p->y_log && i < y.count; i++)
+        y.y[i] = fabs(y.y[i]);
+    bool ok =
+        status == NH_OK && (p->y_log && !p->has_x ? add_greatest(out, &y, bins)
+                                                  : add_seen(out, p->has_x ? &x : NULL, &y, bins));
     if (ok && member > 0)
         ok = add_point(out, NAN, NAN);
     nh_series_free(&x);

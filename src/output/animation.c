@@ -5,19 +5,23 @@
 #include "output/frames.h"
 #include "output/packed.h"
 #include "output/page.h"
+#include "output/thin.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
-    POINTS = 2000,       /* of each plot */
-    FRAMES_MOST = 620000 /* bytes of frames: the whole page is smaller than a megabyte */
+    ALL = 120000,        /* numbers in all columns: as many are kept whole */
+    COLUMNS = 1600,      /* of pixels, in a plot of twice its size; fewer if that keeps too many */
+    FRAMES_MOST = 400000 /* bytes of frames: compressed, the whole page is smaller than 450 kB */
 };
 
 typedef struct album {
     const nh_record *record;
-    int64_t points, stride;
-    double *data; /* [columns + 2][points]: thinned columns, then the errors */
+    int64_t points;
+    int64_t *row; /* [points] of the record */
+    double *data; /* [columns + 2][points]: columns at these rows, then the errors */
 } album;
 
 static double *column_of(const album *a, int column)
@@ -25,23 +29,79 @@ static double *column_of(const album *a, int column)
     return a->data + (int64_t)column * a->points;
 }
 
-/* Keeps every k-th row; for errors, the largest since the previous one. */
-static void thin(album *a)
+static bool is_angle(const nh_record *r, int column)
+{
+    return column >= 1 && column <= r->coordinates && nh_system_is_angle(r->system, column - 1);
+}
+
+/* Marks the rows that the plot of some column over time shows; counts them. */
+static nh_status mark_rows(const nh_record *r, int columns, bool *shown, int64_t *count,
+                           nh_report *report)
+{
+    nh_status status = NH_OK;
+    memset(shown, 0, (size_t)r->rows);
+    *count = 0;
+    for (int c = 1; c < r->columns && status == NH_OK; c++) {
+        const nh_points points = {.x = r->table,
+                                  .y = r->table + c,
+                                  .stride_x = r->width,
+                                  .stride_y = r->width,
+                                  .count = r->rows,
+                                  .y_turns = is_angle(r, c)};
+        nh_kept kept = {0};
+        status = nh_thin_function(&kept, &points, columns, report);
+        for (int64_t i = 0; i < kept.count; i++)
+            if (kept.point[i] != NH_GAP && !shown[kept.point[i]]) {
+                shown[kept.point[i]] = true;
+                ++*count;
+            }
+        nh_kept_free(&kept);
+    }
+    return status;
+}
+
+/* All rows of the record, or those that can be seen, the first and the last. */
+static nh_status choose_rows(album *a, nh_report *report)
 {
     const nh_record *r = a->record;
+    bool *shown = malloc((size_t)r->rows);
+    nh_status status = shown ? NH_OK : nh_fail_memory(report);
+    a->points = r->rows;
+    for (int columns = COLUMNS; status == NH_OK && columns > 100 && a->points * r->columns > ALL;
+         columns /= 2)
+        status = mark_rows(r, columns, shown, &a->points, report);
+    const bool all = a->points == r->rows;
+    a->row = malloc(((size_t)a->points + 2) * sizeof *a->row);
+    if (status == NH_OK && !a->row)
+        status = nh_fail_memory(report);
+    a->points = 0;
+    for (int64_t row = 0; row < r->rows && status == NH_OK; row++)
+        if (all || shown[row] || row == 0 || row == r->rows - 1)
+            a->row[a->points++] = row;
+    free(shown);
+    return status;
+}
+
+/* Of errors, the largest since the row before. */
+static nh_status fill(album *a, nh_report *report)
+{
+    const nh_record *r = a->record;
+    const int energy = nh_record_energy_column(r);
+    a->data = malloc((size_t)(r->columns + 2) * (size_t)a->points * sizeof *a->data);
+    if (!a->data)
+        return nh_fail_memory(report);
     double *error = column_of(a, r->columns), *residual = column_of(a, r->columns + 1);
-    int energy = nh_record_energy_column(r);
     for (int64_t point = 0; point < a->points; point++) {
-        int64_t last = point * a->stride, first = point > 0 ? last - a->stride + 1 : 0;
         error[point] = residual[point] = 0;
-        for (int64_t row = first; row <= last; row++) {
+        for (int64_t row = point > 0 ? a->row[point - 1] + 1 : 0; row <= a->row[point]; row++) {
             const double *values = r->table + row * r->width;
             error[point] = fmax(error[point], fabs(values[energy] - r->first_energy));
             residual[point] = fmax(residual[point], values[r->columns]);
         }
         for (int c = 0; c < r->columns; c++)
-            column_of(a, c)[point] = r->table[last * r->width + c];
+            column_of(a, c)[point] = r->table[a->row[point] * r->width + c];
     }
+    return NH_OK;
 }
 
 static double range_of(const double *value, int64_t count)
@@ -92,10 +152,9 @@ static void put_columns(nh_file *file, const album *a)
     int energy = nh_record_energy_column(r);
     nh_file_text(file, ",\"columns\":[");
     for (int c = 0; c < r->columns; c++) {
-        bool angle = c >= 1 && c <= r->coordinates && nh_system_is_angle(r->system, c - 1);
         put_column(file, a, c,
                    c == 0                ? "time"
-                   : angle               ? "angle"
+                   : is_angle(r, c)      ? "angle"
                    : c <= r->coordinates ? "coordinate"
                    : c < energy          ? "velocity"
                    : c == energy         ? "energy"
@@ -107,7 +166,8 @@ static void put_columns(nh_file *file, const album *a)
         put_error(file, a, r->columns + 1, "constraint");
 }
 
-/* {"title":.., "conserves":.., "scene":.., "frames":.., "columns":..} */
+/* {"title":.., "conserves":.., "whole": every row is here, "scene":.., "frames":.., "columns":..}
+ */
 static nh_status put_data(nh_file *file, const album *a, const char *title, nh_report *report)
 {
     const nh_record *r = a->record;
@@ -118,6 +178,7 @@ static nh_status put_data(nh_file *file, const album *a, const char *title, nh_r
     nh_put_string(file, title);
     nh_file_text(file, nh_system_facts(r->system)->keeps_energy ? ",\"conserves\":true"
                                                                 : ",\"conserves\":false");
+    nh_file_text(file, a->points == r->rows ? ",\"whole\":true" : ",\"whole\":false");
     if (nh_system_drawn_numbers(r->system) >= 0) {
         status = nh_system_scene(r->system, &scene, report);
         if (status == NH_OK)
@@ -143,6 +204,7 @@ static nh_status write_page(const album *a, const char *path, const char *title,
                                                   &nh_scene_script,
                                                   &nh_scene_paint_script,
                                                   &nh_player_script,
+                                                  &nh_plots_script,
                                                   &nh_animation_script,
                                                   NULL};
     nh_file *file;
@@ -165,13 +227,13 @@ static nh_status write_page(const album *a, const char *path, const char *title,
 nh_status nh_page_of_record(const nh_record *record, const char *path, const char *title,
                             nh_report *report)
 {
-    album a = {.record = record, .stride = (record->rows + POINTS - 1) / POINTS};
-    a.points = (record->rows - 1) / a.stride + 1;
-    a.data = malloc((size_t)(record->columns + 2) * (size_t)a.points * sizeof *a.data);
-    if (!a.data)
-        return nh_fail_memory(report);
-    thin(&a);
-    nh_status status = write_page(&a, path, title, report);
+    album a = {.record = record};
+    nh_status status = choose_rows(&a, report);
+    if (status == NH_OK)
+        status = fill(&a, report);
+    if (status == NH_OK)
+        status = write_page(&a, path, title, report);
+    free(a.row);
     free(a.data);
     return status;
 }

@@ -34,7 +34,7 @@ static nh_status check_ending(const char *path, nh_report *report)
                    "%s: pictures are drawn into files ending in .svg, .png, .pdf or .html", path);
 }
 
-static void release(nh_gnuplot *gnuplot)
+void nh_gnuplot_abandon(nh_gnuplot *gnuplot)
 {
     nh_file_abandon(gnuplot->file);
     if (gnuplot->script)
@@ -81,7 +81,7 @@ nh_status nh_gnuplot_begin(nh_gnuplot **out, const char *path, int width, int he
                              strerror(errno));
     }
     if (status != NH_OK) {
-        release(gnuplot);
+        nh_gnuplot_abandon(gnuplot);
         return status;
     }
     set_terminal(gnuplot->script, path, width, height);
@@ -209,7 +209,7 @@ nh_status nh_gnuplot_finish(nh_gnuplot *gnuplot, nh_report *report)
         status = nh_file_commit(gnuplot->file, report);
         gnuplot->file = NULL;
     }
-    release(gnuplot);
+    nh_gnuplot_abandon(gnuplot);
     return status;
 }
 

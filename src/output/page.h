@@ -12,7 +12,7 @@ typedef struct nh_page_part {
 } nh_page_part;
 extern const nh_page_part nh_uplot_script, nh_uplot_style, nh_uplot_licence, nh_page_script,
     nh_panels_script, nh_page_style, nh_scene_script, nh_scene_paint_script, nh_player_script,
-    nh_animation_script, nh_animation_style;
+    nh_plots_script, nh_animation_script, nh_animation_style;
 
 /* Pieces of a page. `script` ends with NULL; nh_page_begin leaves the style open, nh_page_uplot
  * closes it and begins the body. */

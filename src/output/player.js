@@ -23,10 +23,8 @@ function printed(name) {
         (greek[word] || word) + (word.length === 1 || greek[word] ? digits.replace(/\d/g, (d) => lowDigits[d]) : digits)).replace(/'/g, "′");
 }
 
-function wrapped(values) {
-    const turned = values.map((v) => v - 2 * Math.PI * Math.round(v / (2 * Math.PI)));
-    return Array.from(turned, (v, i) => (i && Math.abs(v - turned[i - 1]) > Math.PI ? null : v));
-}
+// An angle between -pi and pi; what is no number is a gap.
+const wrapped = (v) => (Number.isFinite(v) ? v - 2 * Math.PI * Math.round(v / (2 * Math.PI)) : null);
 
 // ---- the player ----
 

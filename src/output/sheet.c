@@ -3,6 +3,7 @@
 #include "output/sheet.h"
 #include "output/gnuplot.h"
 #include "output/names.h"
+#include "output/thin.h"
 
 #include "base/decimal.h"
 
@@ -12,15 +13,18 @@
 #include <string.h>
 
 enum {
-    POINTS = 1500,
-    PATH_POINTS = 6000,
-    DOTS = 400000,
+    COLUMNS = 1500, /* of pixels, in a picture of twice its size */
+    PIXELS = 1200,  /* across and up, of a path */
     PORTRAITS = 6,
     CURVES = 7,
     PANELS_MOST = 12,
+    SIZES_MOST = 3, /* panels of one kind */
+    FLAT = 20,      /* a curve is a flat line on an axis so many times as long as its extent */
     PANEL_WIDTH = 560,
     PANEL_HEIGHT = 400
 };
+
+static const double still = 1e-9; /* of its size: what a constant moves by round-off at most */
 
 /* The colours of Okabe and Ito without their yellow: told apart by colour-blind eyes too. */
 static const char *const colours[CURVES] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
@@ -31,6 +35,7 @@ typedef struct drawer {
     FILE *script;
     const nh_sheet *sheet;
     int blocks; /* blocks of data so far; their names are numbers */
+    bool no_memory;
 } drawer;
 
 /* ---- data ---- */
@@ -53,35 +58,42 @@ static void put_name(const drawer *d, const char *name)
     fputs(" noenhanced", d->script);
 }
 
-static double wrap(double angle)
+static void put_point(const drawer *d, int64_t row, int x, int y)
 {
-    return angle - 2 * M_PI * round(angle / (2 * M_PI));
+    const int column[2] = {x, y};
+    for (int i = 0; i < 2; i++) {
+        double value = value_at(d->sheet, row, column[i]);
+        fputs(i ? " " : "", d->script);
+        put_number(d, d->sheet->kind[column[i]] == NH_SHEET_ANGLE ? nh_wrapped(value) : value);
+    }
+    fputc('\n', d->script);
 }
 
-/* Every k-th row of two columns. An angle is wrapped, and the curve interrupted where it wraps. */
-static int put_curve(drawer *d, int x, int y, int64_t most)
+/* What can be seen of one column over another. An empty line interrupts the curve. */
+static int put_curve(drawer *d, int x, int y)
 {
     const nh_sheet *s = d->sheet;
-    int64_t stride = (s->rows + most - 1) / most;
-    bool angle = s->kind[y] == NH_SHEET_ANGLE, turns = s->kind[x] == NH_SHEET_ANGLE;
-    double before = NAN, beside = NAN;
+    const nh_points points = {.x = s->data + x,
+                              .y = s->data + y,
+                              .stride_x = s->width,
+                              .stride_y = s->width,
+                              .count = s->rows,
+                              .x_turns = s->kind[x] == NH_SHEET_ANGLE,
+                              .y_turns = s->kind[y] == NH_SHEET_ANGLE,
+                              .dots = s->scattered};
+    nh_kept kept = {0};
+    const bool over_time = s->kind[x] == NH_SHEET_TIME && !s->scattered;
+    const nh_status status = over_time ? nh_thin_function(&kept, &points, COLUMNS, NULL)
+                                       : nh_thin_path(&kept, &points, PIXELS, NULL);
     fprintf(d->script, "$d%d << EOD\n", ++d->blocks);
-    for (int64_t row = 0; row < s->rows; row += stride) {
-        int64_t at = row + stride >= s->rows ? s->rows - 1 : row;
-        double value = value_at(s, at, y);
-        value = angle ? wrap(value) : value;
-        double across = value_at(s, at, x);
-        across = turns ? wrap(across) : across;
-        if ((angle && fabs(value - before) > M_PI) || (turns && fabs(across - beside) > M_PI))
+    for (int64_t i = 0; i < kept.count; i++)
+        if (kept.point[i] == NH_GAP)
             fputc('\n', d->script);
-        before = value;
-        beside = across;
-        put_number(d, across);
-        fputc(' ', d->script);
-        put_number(d, value);
-        fputc('\n', d->script);
-    }
+        else
+            put_point(d, kept.point[i], x, y);
     fputs("EOD\n", d->script);
+    nh_kept_free(&kept);
+    d->no_memory |= status != NH_OK;
     return d->blocks;
 }
 
@@ -90,7 +102,7 @@ static int put_curve(drawer *d, int x, int y, int64_t most)
 static int put_error(drawer *d, int column, double from, double floor)
 {
     const nh_sheet *s = d->sheet;
-    int64_t stride = (s->rows + POINTS - 1) / POINTS;
+    int64_t stride = (s->rows + COLUMNS - 1) / COLUMNS;
     fprintf(d->script, "$d%d << EOD\n", ++d->blocks);
     for (int64_t row = 1; row < s->rows; row += stride) {
         int64_t end = row + stride < s->rows ? row + stride : s->rows;
@@ -112,6 +124,7 @@ static void begin_panel(const drawer *d, const char *title, const char *x, const
 {
     fputs("reset\nset encoding utf8\nset grid lc rgb '#dddddd'\nset tics nomirror\nset border 3\n"
           "set datafile missing 'NaN'\nset autoscale xfix\n"
+          "set format y '%.8g'\n"
           "set key outside right top vertical Left reverse samplen 1.2 spacing 1.15\nset title ",
           d->script);
     nh_gnuplot_quote(d->gnuplot, title);
@@ -151,8 +164,8 @@ static range range_of(const nh_sheet *s, int column)
         double value = value_at(s, row, column);
         if (!isfinite(value))
             continue;
-        r.least = fmin(r.least, angle ? wrap(value) : value);
-        r.greatest = fmax(r.greatest, angle ? wrap(value) : value);
+        r.least = fmin(r.least, angle ? nh_wrapped(value) : value);
+        r.greatest = fmax(r.greatest, angle ? nh_wrapped(value) : value);
     }
     return r;
 }
@@ -190,17 +203,6 @@ static void put_true_scale(const drawer *d, range x, range y)
     fputs("set size ratio -1\nset xtics autofreq\n", d->script);
 }
 
-static void put_point(const drawer *d, int64_t row, int x, int y)
-{
-    const int column[2] = {x, y};
-    for (int i = 0; i < 2; i++) {
-        double value = value_at(d->sheet, row, column[i]);
-        fputs(i ? " " : "", d->script);
-        put_number(d, d->sheet->kind[column[i]] == NH_SHEET_ANGLE ? wrap(value) : value);
-    }
-    fputc('\n', d->script);
-}
-
 /* The line, its start and its end. */
 static void put_path(const drawer *d, int block, int x, int y)
 {
@@ -219,7 +221,7 @@ static void put_path(const drawer *d, int block, int x, int y)
 static void draw_path(drawer *d, const char *title, int x, int y)
 {
     const nh_sheet *s = d->sheet;
-    int block = put_curve(d, x, y, s->scattered ? DOTS : PATH_POINTS);
+    int block = put_curve(d, x, y);
     begin_panel(d, title, s->name[x], s->name[y]);
     fputs("set autoscale x\nset offsets graph 0.03, graph 0.03, graph 0.03, graph 0.03\n",
           d->script);
@@ -252,7 +254,7 @@ static void draw_columns(drawer *d, const nh_sheet_panel *panel)
     int first = d->blocks + 1;
     bool angles = true;
     for (int i = 0; i < panel->columns; i++) {
-        put_curve(d, 0, panel->column[i], POINTS);
+        put_curve(d, 0, panel->column[i]);
         angles = angles && s->kind[panel->column[i]] == NH_SHEET_ANGLE;
     }
     begin_panel(d, panel->title, s->name[0], panel->columns == 1 ? s->name[panel->column[0]] : "");
@@ -331,6 +333,15 @@ static nh_status begin(drawer *d, const nh_sheet *sheet, int panels, const char 
     return NH_OK;
 }
 
+static nh_status finish(drawer *d, nh_report *report)
+{
+    fputs("unset multiplot\n", d->script);
+    if (!d->no_memory)
+        return nh_gnuplot_finish(d->gnuplot, report);
+    nh_gnuplot_abandon(d->gnuplot);
+    return nh_fail_memory(report);
+}
+
 nh_status nh_sheet_plot_panels(const nh_sheet *sheet, const nh_sheet_panel *panel, int panels,
                                const char *path, const char *title, nh_report *report)
 {
@@ -340,25 +351,55 @@ nh_status nh_sheet_plot_panels(const nh_sheet *sheet, const nh_sheet_panel *pane
         return status;
     for (int i = 0; i < panels; i++)
         draw_panel(&d, panel + i);
-    fputs("unset multiplot\n", d.script);
-    return nh_gnuplot_finish(d.gnuplot, report);
+    return finish(&d, report);
 }
 
 typedef struct choice {
     nh_sheet_panel panel[PANELS_MOST];
-    int *list; /* columns of all panels, one behind another */
+    int *list;    /* columns of all panels, one behind another */
+    range *range; /* of each column */
     int panels, used;
 } choice;
 
-static void add_panel(choice *c, const nh_sheet *s, const char *title, nh_sheet_kind kind)
+/* The extent of a column that moves by more than its round-off; otherwise infinite. */
+static double motion_in(range r)
 {
-    nh_sheet_panel panel = {.title = title, .over = -1, .column = c->list + c->used};
-    for (int i = 0; i < s->columns && panel.columns < 2 * CURVES; i++)
+    const double extent = r.greatest - r.least;
+    return extent > still * fmax(fabs(r.least), fabs(r.greatest)) ? extent : INFINITY;
+}
+
+/* Whether a column and those of a panel can share an axis: none of them would be a flat line. */
+static bool fits(const choice *c, const nh_sheet_panel *panel, int column)
+{
+    range all = c->range[column];
+    double least = motion_in(all);
+    for (int i = 0; i < panel->columns; i++) {
+        const range r = c->range[panel->column[i]];
+        all = (range){fmin(all.least, r.least), fmax(all.greatest, r.greatest)};
+        least = fmin(least, motion_in(r));
+    }
+    return !(all.greatest - all.least > FLAT * least);
+}
+
+/* Columns of one kind, those of different size in panels of their own as far as there are any. */
+static void add_panels(choice *c, const nh_sheet *s, const char *title, nh_sheet_kind kind)
+{
+    bool taken[2 * CURVES] = {false};
+    int column[2 * CURVES], columns = 0;
+    for (int i = 0; i < s->columns && columns < 2 * CURVES; i++)
         if (s->kind[i] == kind)
-            c->list[c->used + panel.columns++] = i;
-    if (panel.columns > 0)
-        c->panel[c->panels++] = panel;
-    c->used += panel.columns;
+            column[columns++] = i;
+    for (int left = columns, panels = 1; left > 0 && c->panels < PANELS_MOST; panels++) {
+        nh_sheet_panel *panel = &c->panel[c->panels++];
+        *panel = (nh_sheet_panel){.title = title, .over = -1, .column = c->list + c->used};
+        for (int i = 0; i < columns; i++)
+            if (!taken[i] && (panels == SIZES_MOST || fits(c, panel, column[i]))) {
+                taken[i] = true;
+                c->list[c->used++] = column[i];
+                panel->columns++;
+                left--;
+            }
+    }
 }
 
 static void add_path(choice *c, const char *title, int x, int y)
@@ -419,34 +460,37 @@ static void choose(choice *c, const nh_sheet *s)
         return;
     }
     choose_path(c, s);
-    add_panel(c, s, "coordinates", NH_SHEET_COORDINATE);
-    add_panel(c, s, "angles", NH_SHEET_ANGLE);
+    add_panels(c, s, "observables", NH_SHEET_OTHER);
+    add_panels(c, s, "coordinates", NH_SHEET_COORDINATE);
+    add_panels(c, s, "angles", NH_SHEET_ANGLE);
+    if (find(s, NH_SHEET_OTHER) < 0)
+        add_panels(c, s, "velocities", NH_SHEET_VELOCITY);
     if (!s->keeps_energy)
-        add_panel(c, s, "energy", NH_SHEET_ENERGY);
-    if (find(s, NH_SHEET_OTHER) >= 0)
-        add_panel(c, s, "observables", NH_SHEET_OTHER);
-    else
-        add_panel(c, s, "velocities", NH_SHEET_VELOCITY);
+        add_panels(c, s, "energy", NH_SHEET_ENERGY);
 }
 
 nh_status nh_sheet_plot(const nh_sheet *sheet, const char *path, const char *title,
                         nh_report *report)
 {
     drawer d;
-    choice c = {.list = calloc(2 * (size_t)sheet->columns + 2, sizeof *c.list)};
-    if (!c.list)
-        return nh_fail_memory(report);
-    choose(&c, sheet);
-    bool errors = has_errors(sheet) && sheet->rows > 1;
-    nh_status status = begin(&d, sheet, c.panels + errors, path, title, report);
+    choice c = {.list = calloc(2 * (size_t)sheet->columns + 2, sizeof *c.list),
+                .range = calloc((size_t)sheet->columns, sizeof *c.range)};
+    const bool errors = has_errors(sheet) && sheet->rows > 1;
+    nh_status status = c.list && c.range ? NH_OK : nh_fail_memory(report);
+    for (int i = 0; i < sheet->columns && status == NH_OK; i++)
+        c.range[i] = range_of(sheet, i);
+    if (status == NH_OK) {
+        choose(&c, sheet);
+        status = begin(&d, sheet, c.panels + errors, path, title, report);
+    }
     if (status == NH_OK) {
         for (int i = 0; i < c.panels; i++)
             draw_panel(&d, c.panel + i);
         if (errors)
             draw_errors(&d);
-        fputs("unset multiplot\n", d.script);
-        status = nh_gnuplot_finish(d.gnuplot, report);
+        status = finish(&d, report);
     }
     free(c.list);
+    free(c.range);
     return status;
 }

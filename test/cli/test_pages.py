@@ -57,7 +57,7 @@ def drawn(folder, path, plots, moving=0):
 def a_run(program, folder):
     path = os.path.join(folder, "run.html")
     program.json("run", "pendulum-cvt", "--method", "dla01", "--step", 0.1, "--time", 500, "--plot", path)
-    page = drawn(folder, path, 5, moving=1)
+    page = drawn(folder, path, 7, moving=1)
     check("passenger_energy" in page and "latitude" in page, "legend")
 
 
@@ -106,7 +106,7 @@ def twenty_hostile_texts(program, folder):
         file.write(HOSTILE.replace("model hostile", "model a-b.c") + "draw trace (x, y)\n")
     path = os.path.join(folder, "moving.html")
     program.json("run", model, "--plot", path)
-    drawn(folder, path, 3, moving=1)
+    drawn(folder, path, 4, moving=1)
 
 
 def films_say_what_is_missing(program, folder):

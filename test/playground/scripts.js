@@ -30,3 +30,32 @@ for (let low = -308; low < 300; low += 7)
     }
 assert.deepStrictEqual(logTicks(2e-17, 3e-15), [1e-16, 1e-15]);
 assert.deepStrictEqual(logTicks(1e-23, 1e-15), [1e-23, 1e-22, 1e-21, 1e-20, 1e-19, 1e-18, 1e-17, 1e-16, 1e-15]);
+
+// What is drawn of a function covers what was computed: in every column of pixels the strokes reach from the least to the
+// greatest value, and no stroke goes from one column to another across a gap. So in C (test_thin.c).
+const { seenPoints, greatestPoints } = new Function("window", page + "; return { seenPoints, greatestPoints };")({});
+const wrapOf = (v) => v - 2 * Math.PI * Math.round(v / (2 * Math.PI));
+const curves = { slow: (i) => wrapOf(1e-3 * i), turning: (i) => wrapOf(0.01 * i), fast: (i) => wrapOf(0.3 * i + Math.sin(1e-3 * i)), stroboscopic: (i) => wrapOf((2 * Math.PI - 1e-4) * i), noise: (i) => 3 * Math.sin(1e4 * Math.sin(i)) };
+for (const [name, value] of Object.entries(curves)) {
+    const columns = 300, rows = 20000, points = Array.from({ length: rows }, (x, i) => [(i * columns) / rows, value(i)]), joined = (i) => name === "noise" || Math.abs(points[i][1] - points[i - 1][1]) <= Math.PI;
+    const seen = seenPoints(points, joined), ends = (list) => {
+        const found = Array.from({ length: columns }, () => [Infinity, -Infinity]);
+        for (const p of list) if (p) { const one = found[Math.floor(p[0])]; one[0] = Math.min(one[0], p[1]); one[1] = Math.max(one[1], p[1]); }
+        return found;
+    };
+    assert.deepStrictEqual(ends(seen), ends(points), name);
+    assert(seen.length <= 14 * columns, `${name}: ${seen.length} points`);
+    seen.forEach((p, k) => { const q = seen[k - 1]; if (name !== "noise" && p && q && Math.floor(p[0]) !== Math.floor(q[0])) assert(Math.abs(p[1] - q[1]) <= Math.PI, `${name}: a stroke across a wrap`); });
+    if (name === "turning") assert.strictEqual(seen.filter((p) => p === null).length, 32, "a gap at each wrap"); // 200 radians
+    const peaks = greatestPoints(points.map((p) => [...p]));
+    assert.strictEqual(peaks.length, columns);
+    peaks.forEach((p, c) => assert.strictEqual(p[1], ends(points)[c][0])); // upwards is less in pixels
+}
+
+// Columns of different size are in different panels; a constant with its round-off is no motion.
+const plots = fs.readFileSync(path.resolve(process.argv[2], "../src/output/plots.js"), "utf8");
+const groupsBySize = new Function(plots + "; return groupsBySize;")();
+const together = (...extents) => groupsBySize(extents.map(([a, b], i) => ({ i, ys: [a, null, b] }))).map((group) => group.map((one) => one.i));
+assert.deepStrictEqual(together([-0.3, 0.3], [0, 5], [0, 1700]), [[0, 1], [2]]);
+assert.deepStrictEqual(together([0, 1], [7, 7 + 1e-14], [0, 2]), [[0, 1, 2]]);
+assert.deepStrictEqual(together([0, 1], [0, 100], [0, 1e4], [0, 1e6], [0, 2]), [[0, 4], [1], [2, 3]]);

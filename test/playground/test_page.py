@@ -36,7 +36,7 @@ class Page:
         """Does something and waits until the simulations have ended again."""
         before = self.browser.evaluate(DONE)
         self.browser.evaluate(action)
-        self.browser.until(f"{DONE} > {before}", action)
+        self.browser.until(f"{DONE} > {before} && playground.finished === playground.id && !playground.asked && !playground.timer", action)
 
     def finished(self):
         self.browser.until(DONE, "a simulation")
@@ -135,6 +135,91 @@ def compares(page):
                                    env={"NONHOLO_LEVEL": "basic"})
         found = page.browser.evaluate(f"playground.trajectories[{which}].columns.map((c) => c[c.length - 1])")
         same(found[1:9], native["q"] + native["v"], method)
+    page.clean()
+
+
+def set_up(values, compare=False):
+    return f"""(() => {{ for (const [id, value] of Object.entries({json.dumps(values)})) document.getElementById(id).value = value;
+        document.getElementById('compare').checked = {json.dumps(compare)}; document.getElementById('compare').onchange(); }})()"""
+
+
+# The dark pixels of each column of a plot that are farthest up and down, as parts of its height.
+INK = """(() => { const u = playground.plots.list[%d].plot, c = u.root.querySelector('canvas'), b = u.bbox, d = c.getContext('2d').getImageData(b.left, b.top, b.width, b.height);
+    return Array.from({ length: b.width }, (x, i) => { const rows = []; for (let j = 0; j < b.height; j++) { const k = 4 * (j * b.width + i); if (d.data[k + 3] > 128 && d.data[k] < 80 && d.data[k + 2] > 120) rows.push(j / b.height); }
+        return rows.length ? [rows[0], rows[rows.length - 1], rows.length / b.height] : null; }); })()"""
+
+
+def plots_cover_the_data(page):
+    """The drawn envelope of an angle that goes round evenly, and of what the columns contain."""
+    page.open("#model=pendulum-cvt")
+    page.finished()
+    page.after(set_up({"method": "dla01", "control": "step", "amount": "0.1", "time": "500"}))
+    titles = page.browser.evaluate("playground.plots.panels.map((p) => p.title)")
+    check(titles[0] == "path" and titles[-1] == "errors" and titles.index("observables") < titles.index("coordinates"), titles)
+    which = titles.index("angles")
+    page.browser.evaluate("new Promise((done) => setTimeout(done, 300))")
+    ink = page.browser.evaluate(INK % which)
+    columns = [one for one in ink if one]
+    check(len(columns) > 0.97 * len(ink), "a curve in every column")
+    # 225 turns in 200 to 400 pixels: every column is covered from nearly -pi to nearly pi
+    data = page.browser.evaluate("""(() => { const t = playground.trajectories[0], c = t.kinds.indexOf('angle'), u = playground.plots.list[%d].plot, found = Array.from({ length: u.bbox.width }, () => [Infinity, -Infinity]);
+        t.columns[c].forEach((v, i) => { const x = Math.floor(u.valToPos(t.columns[0][i], 'x', true) - u.bbox.left), y = (u.valToPos(wrapped(v), 'y', true) - u.bbox.top) / u.bbox.height, one = found[Math.min(x, found.length - 1)]; one[0] = Math.min(one[0], y); one[1] = Math.max(one[1], y); });
+        return found; })()""" % which)
+    beside = [[one for one in ink[i - 1:i + 2] if one] for i in range(2, len(ink) - 2)]  # a line is wider than a pixel
+    wrong = sum(1 for drawn, computed in zip(beside, data[2:-2]) if min(drawn)[0] > computed[0] + 0.03 or max(one[1] for one in drawn) < computed[1] - 0.03)
+    same(wrong, 0, "columns that the drawing does not cover")
+    # a slow angle has a gap at each wrap, and no vertical line
+    page.after(set_up({"method": "dla01", "control": "step", "amount": "0.1", "time": "12"}))
+    page.browser.evaluate("new Promise((done) => setTimeout(done, 300))")
+    tall = [one for one in page.browser.evaluate(INK % page.browser.evaluate("playground.plots.panels.findIndex((p) => p.title === 'angles')")) if one and one[2] > 0.5]
+    same(tall, [], "vertical lines")
+    rows = page.browser.evaluate("[...document.querySelectorAll('#results tr')].map((r) => r.textContent)")
+    check("drift" not in rows[0], rows)
+    page.clean()
+
+
+def plots_follow_the_time(page):
+    page.open("#model=pendulum-cvt")
+    page.finished()
+    page.browser.evaluate("playground.player.pause(), playground.player.go(1.25)")
+    box = "(() => { const s = document.querySelector('.spot').getBoundingClientRect(), o = document.querySelector('.spot').parentElement.getBoundingClientRect(); return [s.left + s.width / 2 - o.left, s.top + s.height / 2 - o.top]; })()"
+    expected = """(() => { const c = playground.plots.panels[0].curves[0], u = playground.plots.list[0].plot, at = stateAt(c, 1.25); return [u.valToPos(at[0], 'x'), u.valToPos(at[1], 'y')]; })()"""
+    found, wanted = page.browser.evaluate(box), page.browser.evaluate(expected)
+    check(max(abs(a - b) for a, b in zip(found, wanted)) < 2, f"the dot of the path: {found} instead of {wanted}")
+    page.browser.until("[...document.querySelectorAll('.u-legend')].filter((l) => l.textContent.includes('1.25')).length > 3", "values in the legends")
+    at = page.browser.evaluate("""(() => { const list = playground.plots.list, one = list[list.length - 1]; one.plot.over.scrollIntoView({ block: 'center' }); const r = one.plot.over.getBoundingClientRect();
+        return [r.left + one.plot.valToPos(3, 'x'), r.top + r.height / 2]; })()""")
+    page.browser.drag(at[0], at[1], 0)
+    same(round(page.browser.evaluate("playground.player.time"), 1), 3.0, "a click sets the time")
+    page.browser.evaluate("(() => { const [x, y] = document.querySelectorAll('.chooser select'); x.value = 'xi'; y.value = \"xi'\"; document.querySelector('.chooser button').click(); })()")
+    check(page.browser.evaluate("playground.plots.panels.some((p) => p.path && p.curves[0].turns.x)"), "a phase portrait")
+    page.after(set_up({"time": "50"}))
+    check(page.browser.evaluate("playground.plots.panels.filter((p) => p.path).length") == 2, "it stays")
+    page.clean()
+
+
+def runs_are_told_apart(page):
+    """Colours of methods, remarks, a section, and a run that fails."""
+    page.open("#model=rolling-disk")
+    page.finished()
+    page.after(set_up({"method": "gauss", "other": "rk4", "control": "step", "amount": "0.05", "time": "5"}, compare=True))
+    colours = page.browser.evaluate("playground.plots.panels.map((p) => p.curves.map((c) => c.run === undefined ? -1 : [c.run, c.colour]).filter((x) => x !== -1))")
+    same(sorted({tuple(one) for panel in colours for one in panel}), [(0, "#0072B2"), (1, "#D55E00")], "colours")
+    same(page.browser.evaluate("[...document.querySelectorAll('figcaption b')].map((b) => b.style.background)"), ["rgb(0, 114, 178)", "rgb(213, 94, 0)"], "colours of the pictures")
+    page.after(set_up({"time": "20", "amount": "50"}))
+    check("not a whole number of steps" in page.browser.evaluate("document.getElementById('remarks').textContent"), "remarks as on the command line")
+    page.browser.evaluate(f"{DATA}.failed = ''")
+    page.write(OSCILLATOR + "event top: x'\n")
+    page.browser.until("document.querySelectorAll('#section option').length === 2", "the events")
+    page.after(set_up({"section": "top", "time": "40", "control": ""}))
+    page.browser.until("playground.plots.panels.some((p) => p.title.startsWith('section at top'))", "a section")
+    page.after(set_up({"section": ""}))
+    page.write("model blows\ncoordinate x, y\nlagrangian (x'^2 + y'^2)/2 + x^4/4\nconstraint c: y' = 0\nstart x = 1, x' = 1\nspan 5\ndraw trace (x, y)\n")
+    page.browser.until("playground.system && playground.system.name === 'blows'", "another model")
+    page.after(set_up({"method": "gauss", "other": "rk4", "control": "step", "amount": "0.01", "time": "5"}, compare=True))
+    captions = page.browser.evaluate("[...document.querySelectorAll('figcaption')].map((c) => c.textContent)")
+    check(all("ended at t = " in one for one in captions), captions)
+    check("gauss: " in page.browser.evaluate("document.getElementById('message').textContent"), "the failed run is named")
     page.clean()
 
 
@@ -241,7 +326,7 @@ def main():
     if not os.path.exists(path):
         print("skipped: there is no page ('make playground', which needs emscripten)")
         return 77
-    cases = moves, errors_are_under_their_line, completes, sliders_and_start, compares, shares, exports, fits_on_a_phone, texts_stay_texts
+    cases = moves, errors_are_under_their_line, completes, sliders_and_start, compares, plots_cover_the_data, plots_follow_the_time, runs_are_told_apart, shares, exports, fits_on_a_phone, texts_stay_texts
     with Browser() as browser:
         page = Page(browser, "file://" + path, program)
         tests = [(case.__name__, lambda case=case: case(page)) for case in cases]
