@@ -450,7 +450,8 @@ static void put_verdict(json *j, const struct run *r)
                              NULL, NULL);
         size = fmax(size, sizes[0]);
     }
-    const double round_off = nh_round_off_level(size, nh_run_steps(nh_simulation_run(r->simulation)));
+    const double round_off =
+        nh_round_off_level(size, nh_run_steps(nh_simulation_run(r->simulation)));
     const nh_judgement judgement =
         nh_judge_quantity(t, error, count, rows > 0 ? table[energy] : 0, size, round_off);
     json_text(j, "verdict", nh_verdict_name(judgement.verdict));

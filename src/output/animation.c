@@ -199,14 +199,9 @@ static nh_status put_data(nh_file *file, const album *a, const char *title, nh_r
 
 static nh_status write_page(const album *a, const char *path, const char *title, nh_report *report)
 {
-    static const nh_page_part *const scripts[] = {&nh_uplot_script,
-                                                  &nh_page_script,
-                                                  &nh_scene_script,
-                                                  &nh_scene_paint_script,
-                                                  &nh_player_script,
-                                                  &nh_plots_script,
-                                                  &nh_animation_script,
-                                                  NULL};
+    static const nh_page_part *const scripts[] = {
+        &nh_uplot_script,  &nh_page_script,  &nh_scene_script,     &nh_scene_paint_script,
+        &nh_player_script, &nh_plots_script, &nh_animation_script, NULL};
     nh_file *file;
     nh_status status = nh_page_begin(&file, path, title, scripts, report);
     if (status != NH_OK)
