@@ -537,6 +537,8 @@ static int print_latex(const subject *s)
 static int run(const options *given)
 {
     subject s = {0};
+    if (given->expand)
+        return print_model(given);
     int answer = subject_open(&s, given);
     if (!answer && given->latex)
         answer = print_latex(&s);
@@ -563,11 +565,12 @@ const command command_check = {
     .help = "Reads MODEL, derives its equations and prints its properties: its size, the kind of\n"
             "each constraint, whether the constraints are integrable, conserved quantities,\n"
             "driver and passengers, the start state, which methods apply and which one is\n"
-            "recommended. With --latex it prints the equations in LaTeX instead.",
+            "recommended. With --latex it prints the equations in LaTeX instead, with --expand\n"
+            "the model with ordinary statements in place of bodies, wheels, blades and springs.",
     .examples = "nonholo check chaplygin-sleigh\n"
                 "nonholo check mine.nh --set N=3 --json\n"
                 "nonholo check pendulum-cvt --latex",
-    .options = OPTIONS_MODEL | OPTIONS_CHECK,
+    .options = OPTIONS_MODEL | OPTIONS_CHECK | OPTIONS_EXPAND,
     .operands_least = 1,
     .operands_most = 1,
     .run = run,

@@ -4,28 +4,6 @@
 #include "subject.h"
 
 #include <stdio.h>
-#include <string.h>
-
-static int print_model(const options *given)
-{
-    nh_model *model;
-    int answer = open_model(&model, given->operands[0]);
-    if (answer)
-        return answer;
-    const char *text = nh_model_text(model);
-    if (given->json) {
-        json j = json_begin(stdout);
-        json_text(&j, "name", nh_model_name(model));
-        json_text(&j, "text", text);
-        json_end(&j);
-    } else {
-        fputs(text, stdout);
-        if (text[0] && text[strlen(text) - 1] != '\n')
-            putchar('\n');
-    }
-    nh_model_free(model);
-    return DONE;
-}
 
 static void print_list_json(void)
 {
@@ -59,9 +37,12 @@ const command command_models = {
     .summary = "list the shipped models, or print one",
     .operands = "[MODEL]",
     .help = "Without MODEL, lists the shipped models, one per line. With MODEL, prints its text,\n"
-            "which is a good starting point for a model of your own.",
+            "which is a good starting point for a model of your own; with --expand, ordinary\n"
+            "statements in place of its bodies, wheels, blades and springs.",
     .examples = "nonholo models\n"
-                "nonholo models chaplygin-sleigh > mine.nh",
+                "nonholo models chaplygin-sleigh > mine.nh\n"
+                "nonholo models benchmark-bicycle --expand",
+    .options = OPTIONS_EXPAND,
     .operands_most = 1,
     .run = run,
 };

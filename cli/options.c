@@ -193,6 +193,8 @@ static const specification specifications[] = {
      0, 0},
     {"latex", 0, FLAG, OPTIONS_CHECK, AT(latex), NULL,
      "print the Lagrangian, the constraints and the equations of motion in LaTeX", 0, 0},
+    {"expand", 0, FLAG, OPTIONS_EXPAND, AT(expand), NULL,
+     "print the model with ordinary statements in place of bodies, wheels and springs", 0, 0},
     {"clear", 0, FLAG, OPTIONS_CACHE, AT(clear), NULL, "remove all kernels", 0, 0},
     {"json", 0, FLAG, OPTIONS_ALL, AT(json), NULL, "print one JSON object instead of text", 0, 0},
     {"quiet", 0, FLAG, OPTIONS_ALL, AT(quiet), NULL, "print no progress and no remarks", 0, 0},

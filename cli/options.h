@@ -28,6 +28,7 @@ enum { /* groups; a command takes some of them. --json, --quiet and --help go wi
        OPTIONS_SECTION = 1 << 19,   /* --section, --observe */
        OPTIONS_EXPORT = 1 << 24,    /* --format, --step, --real, --fmi, --name, -o */
        OPTIONS_CHECK = 1 << 25,     /* --latex */
+       OPTIONS_EXPAND = 1 << 26,    /* --expand */
        OPTIONS_LINEARISE = 1 << 27, /* --sweep, --locate, --matrices, --keep-symmetries */
        OPTIONS_CONTROL = 1 << 28,   /* --about, --period, --weights, --noise, --matrices */
        OPTIONS_ENSEMBLE =
@@ -67,8 +68,8 @@ typedef struct options {
     double period;                                                /* NaN when not given */
     int backend, compensated, around, about, table, format, real, fmi,
         progress; /* index into the choices of the table: the standard first */
-    bool keep_symmetries, estimate, no_estimate, no_open, quick, project, clear, refer, latex, json,
-        quiet, help;
+    bool keep_symmetries, estimate, no_estimate, no_open, quick, project, clear, refer, latex,
+        expand, json, quiet, help;
 } options;
 
 struct command;

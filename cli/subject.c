@@ -1,6 +1,7 @@
 /* Opens the model that a command works on, sets its parameters and determines the start state. */
 #include "subject.h"
 #include "command.h"
+#include "json.h"
 #include "message.h"
 
 #include <errno.h>
@@ -115,4 +116,27 @@ void subject_free(subject *s)
     free(s->given_v);
     nh_system_free(s->system);
     nh_model_free(s->model);
+}
+
+/* ---- its text ---- */
+
+int print_model(const options *given)
+{
+    nh_model *model;
+    int answer = open_model(&model, given->operands[0]);
+    if (answer)
+        return answer;
+    const char *text = (given->expand ? nh_model_expanded : nh_model_text)(model);
+    if (given->json) {
+        json j = json_begin(stdout);
+        json_text(&j, "name", nh_model_name(model));
+        json_text(&j, "text", text);
+        json_end(&j);
+    } else {
+        fputs(text, stdout);
+        if (text[0] && text[strlen(text) - 1] != '\n')
+            putchar('\n');
+    }
+    nh_model_free(model);
+    return DONE;
 }

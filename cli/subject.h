@@ -28,4 +28,8 @@ int subject_find(subject *s, const options *given);
 int subject_open(subject *s, const options *given);
 void subject_free(subject *s);
 
+/* Prints the text of the first operand; with --expand, with ordinary statements in place of bodies,
+ * wheels, blades and springs. Returns the exit code. */
+int print_model(const options *given);
+
 #endif

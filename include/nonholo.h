@@ -114,6 +114,9 @@ NH_API nh_status nh_model_parse(nh_model **out, const char *file, const char *te
 NH_API void nh_model_free(nh_model *model);
 NH_API const char *nh_model_name(const nh_model *model);
 NH_API const char *nh_model_text(const nh_model *model);
+/* The same with ordinary statements in place of bodies, wheels, blades and springs: another text
+ * with the same results, bit for bit. Without such statements, the text itself. */
+NH_API const char *nh_model_expanded(const nh_model *model);
 
 NH_API int nh_shipped_model_count(void);
 NH_API const char *nh_shipped_model_name(int index);

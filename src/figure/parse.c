@@ -115,12 +115,12 @@ static nh_status cut_word(nh_reader *r, const char *line, size_t length, size_t 
     size_t from = *at, end = from;
     bool quoted = line[from] == '"';
     if (words->count == NH_WORDS_MOST)
-        return nh_fail_at(r->report, &r->figure->source, (nh_place){number, 1},
+        return nh_fail_at(r->report, &r->figure->source, (nh_place){.line = number, .column = 1},
                           "a statement has at most %d words", NH_WORDS_MOST);
     for (end += quoted; end < length && (quoted ? line[end] != '"' : !strchr(" \t", line[end]));
          end++)
         ;
-    nh_place place = {number, column_of(line, from)};
+    nh_place place = {.line = number, .column = column_of(line, from)};
     if (quoted && end == length)
         return nh_fail_at(r->report, &r->figure->source, place,
                           "a quote is not closed on its line");

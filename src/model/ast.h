@@ -32,6 +32,7 @@ typedef struct nh_symbol {
     struct nh_ast *from, *to; /* bounds of a family; NULL for a single one */
     bool angle;
     bool indexed;            /* a function written as r[i] */
+    bool reacting;           /* a definition that contains a constraint force */
     struct nh_ast *argument; /* of a function, as a chain of names */
     int arguments;
     struct nh_ast *body; /* of a definition */

@@ -12,9 +12,13 @@
 
 nh_status nh_lexer_begin(nh_lexer *lexer, const nh_source *source, size_t from, nh_report *report)
 {
-    *lexer = (nh_lexer){.source = source, .report = report, .place = {1, 1 + (int)from}};
-    lexer->at = source->text + from;
-    lexer->end = source->text + source->length;
+    *lexer = (nh_lexer){
+        .source = source, .report = report, .place = {.line = 1, .column = 1 + (int)from}};
+    lexer->begin = source->expanded ? source->expanded : source->text;
+    lexer->at = lexer->begin + from;
+    lexer->end = lexer->begin + (source->expanded ? source->expanded_length : source->length);
+    lexer->origin = source->origin;
+    lexer->origins = source->origins;
     if (from == 0 && source->length >= 3 && memcmp(lexer->at, "\xEF\xBB\xBF", 3) == 0)
         lexer->at += 3;
     lexer->c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
@@ -48,6 +52,32 @@ static char ahead(const nh_lexer *lexer, size_t k)
     return (size_t)(lexer->end - lexer->at) > k ? lexer->at[k] : 0;
 }
 
+/* Where the text that is read was put together, places are those of the text as it was written. */
+static void find_origin(nh_lexer *lexer)
+{
+    const size_t at = (size_t)(lexer->at - lexer->begin);
+    while (lexer->origins > 0 && lexer->origin->at <= at) {
+        lexer->place = lexer->origin->place;
+        lexer->generated = lexer->origin->generated;
+        lexer->origin++;
+        lexer->origins--;
+    }
+}
+
+/* Steps over characters of one line. */
+static void step_over(nh_lexer *lexer, size_t length)
+{
+    lexer->at += length;
+    if (!lexer->generated)
+        lexer->place.column += (int)length;
+}
+
+static void next_line(nh_lexer *lexer)
+{
+    if (!lexer->generated)
+        lexer->place = (nh_place){.line = lexer->place.line + 1, .column = 1};
+}
+
 static void skip_space(nh_lexer *lexer)
 {
     for (;;) {
@@ -57,20 +87,20 @@ static void skip_space(nh_lexer *lexer)
                 lexer->at++; /* the column on this line no longer matters */
         } else if (c == '\n' && lexer->open > 0) {
             lexer->at++;
-            lexer->place = (nh_place){lexer->place.line + 1, 1};
-        } else if (c == ' ' || c == '\t' || c == '\r') {
-            lexer->at++;
-            lexer->place.column++;
-        } else
+            next_line(lexer);
+        } else if (c == ' ' || c == '\t' || c == '\r')
+            step_over(lexer, 1);
+        else
             return;
+        find_origin(lexer);
     }
 }
 
 static nh_token take(nh_lexer *lexer, nh_token_kind kind, size_t length)
 {
+    lexer->place.at = (int)(lexer->at - lexer->begin);
     nh_token token = {.kind = kind, .place = lexer->place, .text = lexer->at, .length = length};
-    lexer->at += length;
-    lexer->place.column += (int)length;
+    step_over(lexer, length);
     return token;
 }
 
@@ -134,7 +164,8 @@ static nh_token too_long(nh_lexer *lexer)
 static nh_token name(nh_lexer *lexer)
 {
     size_t n = 1;
-    while (is_letter(ahead(lexer, n)) || is_digit(ahead(lexer, n)))
+    while (is_letter(ahead(lexer, n)) || is_digit(ahead(lexer, n)) ||
+           (ahead(lexer, n) == '.' && is_letter(ahead(lexer, n + 1))))
         n++;
     return n > NH_NAME_LONGEST ? too_long(lexer) : take(lexer, TOKEN_NAME, n);
 }
@@ -186,13 +217,15 @@ static nh_token sign(nh_lexer *lexer, char c)
 
 nh_token nh_lexer_next(nh_lexer *lexer)
 {
+    find_origin(lexer);
     skip_space(lexer);
     char c = ahead(lexer, 0);
     if (lexer->status || lexer->at >= lexer->end)
         return (nh_token){.kind = TOKEN_END, .place = lexer->place};
     if (c == '\n') {
         nh_token token = take(lexer, TOKEN_LINE, 1);
-        lexer->place = (nh_place){token.place.line + 1, 1};
+        lexer->place = token.place;
+        next_line(lexer);
         return token;
     }
     if (is_digit(c) || (c == '.' && is_digit(ahead(lexer, 1))))

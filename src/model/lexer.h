@@ -9,7 +9,7 @@
 typedef enum nh_token_kind {
     TOKEN_END,  /* of the text */
     TOKEN_LINE, /* the end of a statement's line: no parenthesis or bracket is open */
-    TOKEN_NAME,
+    TOKEN_NAME, /* perhaps with dots: frame.at */
     TOKEN_NUMBER,
     TOKEN_RANGE, /* .. */
     TOKEN_SIGN   /* one of + - * / ^ ( ) [ ] , = : ' < > */
@@ -29,7 +29,11 @@ typedef struct nh_lexer {
     nh_report *report;
     nh_status status; /* the first failure; from then on every token is TOKEN_END */
     const char *at, *end;
-    nh_place place; /* of `at` */
+    nh_place place;          /* of `at` */
+    const char *begin;       /* of the text that is read */
+    const nh_origin *origin; /* where the characters come from, and the next such entry */
+    size_t origins;
+    bool generated;
     int open;       /* parentheses and brackets */
     locale_t c;     /* numbers are read the same way in every locale */
 } nh_lexer;

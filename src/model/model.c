@@ -1,7 +1,7 @@
 /* Models: read from memory, from a file, or from those shipped with the library. */
 #include "model/ast.h"
 #include "base/shipped.h"
-#include "model/suggest.h"
+#include "model/short_forms.h"
 
 #include "base/status.h"
 
@@ -29,6 +29,20 @@ static nh_status check_whole(const nh_model *model, nh_report *report)
     return NH_OK;
 }
 
+/* From here on, what a text with short forms stands for is read in its place. */
+static nh_status expand_short_forms(nh_model *model, nh_report *report)
+{
+    nh_outline outline;
+    const nh_source written = model->source;
+    nh_status status = nh_outline_read(&outline, &written, report);
+    if (!status && outline.shorts)
+        status = nh_outline_survey(&outline, report);
+    if (!status && outline.shorts)
+        status = nh_outline_write(&outline, NH_STAGE_WHOLE, &model->arena, &model->source, report);
+    nh_outline_free(&outline);
+    return status;
+}
+
 static nh_status read_model(nh_model *model, const char *file, const char *text, size_t length,
                             nh_report *report)
 {
@@ -39,6 +53,8 @@ static nh_status read_model(nh_model *model, const char *file, const char *text,
     if (model->arena.failed)
         return nh_fail_memory(report);
     nh_status status = nh_source_check(&model->source, report);
+    if (!status)
+        status = expand_short_forms(model, report);
     if (!status)
         status = nh_parse_model(model, report);
     if (!status)
@@ -77,6 +93,11 @@ const char *nh_model_name(const nh_model *model)
 const char *nh_model_text(const nh_model *model)
 {
     return model->source.text;
+}
+
+const char *nh_model_expanded(const nh_model *model)
+{
+    return model->source.expanded ? model->source.expanded : model->source.text;
 }
 
 /* ---- files ---- */

@@ -28,8 +28,8 @@
  * Words such as `for` and `angle` are keywords only in the places shown above, so any of them may
  * also be used as a name. */
 #include "base/status.h"
+#include "model/short_forms.h"
 #include "model/statements.h"
-#include "model/suggest.h"
 
 /* ---- the whole ---- */
 
@@ -67,12 +67,26 @@ static const struct keyword {
 };
 enum { KEYWORDS = sizeof keywords / sizeof keywords[0] };
 
-static const struct keyword *find_keyword(nh_parser *p)
+static const struct keyword *known_keyword(nh_parser *p)
 {
-    nh_token token = nh_peek(p, 0);
     for (int i = 0; i < KEYWORDS; i++)
         if (nh_at_word(p, 0, keywords[i].name))
             return &keywords[i];
+    return NULL;
+}
+
+nh_statement_kind nh_keyword_kind(nh_parser *p)
+{
+    const struct keyword *keyword = known_keyword(p);
+    return keyword ? keyword->kind : STATEMENT_KINDS;
+}
+
+static const struct keyword *find_keyword(nh_parser *p)
+{
+    const struct keyword *known = known_keyword(p);
+    if (known)
+        return known;
+    nh_token token = nh_peek(p, 0);
     const char *word = token.kind == TOKEN_NAME ? nh_parser_name(p, &token) : NULL;
     if (!word) {
         nh_unexpected(p, "a statement such as 'parameter', 'lagrangian' or 'constraint'");
@@ -81,6 +95,7 @@ static const struct keyword *find_keyword(nh_parser *p)
     nh_suggest suggest = nh_suggest_begin(word);
     for (int i = 0; i < KEYWORDS; i++)
         nh_suggest_offer(&suggest, keywords[i].name);
+    nh_short_forms_offer(&suggest);
     p->lexer.status =
         nh_fail_at(p->lexer.report, p->lexer.source, token.place, "unknown statement '%s'%s", word,
                    suggest.best ? nh_suggest_end(&suggest).text

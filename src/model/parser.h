@@ -29,6 +29,9 @@ void *nh_parser_take(nh_parser *p, size_t size);               /* from the arena
 const char *nh_parser_name(nh_parser *p, const nh_token *token);
 nh_ast *nh_parser_node(nh_parser *p, nh_ast_kind kind, nh_place place);
 
+/* The kind of statement that begins with the next token; STATEMENT_KINDS: none. */
+nh_statement_kind nh_keyword_kind(nh_parser *p);
+
 /* expression.c */
 nh_ast *nh_read_expression(nh_parser *p);
 nh_ast *nh_read_reference(nh_parser *p,

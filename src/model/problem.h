@@ -9,7 +9,8 @@
 #include "model/graph.h"
 
 typedef struct nh_place {
-    int line, column;
+    int line, column; /* in the text as it was written */
+    int at;           /* offset in the text that is read, which decides what comes first */
 } nh_place;
 
 typedef struct nh_problem_constraint {

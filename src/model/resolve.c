@@ -41,7 +41,7 @@ static void unknown_constraint(nh_resolver *r, const nh_ast *ast)
 
 static bool is_before(nh_place a, nh_place b)
 {
-    return a.line < b.line || (a.line == b.line && a.column < b.column);
+    return a.at < b.at;
 }
 
 /* A let, a function, or a parameter used by another parameter, must be defined before it is
@@ -150,6 +150,19 @@ void nh_resolve_prime(nh_resolver *r, const nh_ast *ast)
              ast->name);
 }
 
+/* Constraint forces are available in observables and forces, and in definitions that only these
+ * use. */
+static bool resolve_reacting(nh_resolver *r, const nh_ast *ast, bool reacts)
+{
+    const bool definition = r->current && r->current->kind != SYMBOL_PARAMETER;
+    if (reacts && !r->reacting && !definition)
+        FAIL(r, ast->place,
+             "a constraint force follows from the motion; reaction() is allowed only in 'observe' "
+             "and 'force'");
+    r->reacted = r->reacted || reacts;
+    return !r->status;
+}
+
 /* Bounds, indices and values of parameters may not use everything. */
 static bool allowed(nh_resolver *r, const nh_ast *ast, const nh_symbol *symbol)
 {
@@ -174,8 +187,8 @@ static bool allowed(nh_resolver *r, const nh_ast *ast, const nh_symbol *symbol)
              "'%s' is %s; bounds, indices and conditions may contain only numbers, parameters and "
              "indices",
              ast->name, nh_symbol_a(symbol->kind));
-    else if (symbol->kind == SYMBOL_LET)
-        return defined_before(r, ast, symbol);
+    else if (symbol->kind == SYMBOL_LET || symbol->kind == SYMBOL_FUNCTION)
+        return defined_before(r, ast, symbol) && resolve_reacting(r, ast, symbol->reacting);
     return !r->status;
 }
 
@@ -190,7 +203,7 @@ static void resolve_indexed(nh_resolver *r, nh_ast *ast, nh_symbol *symbol)
         FAIL(r, ast->child->next->place,
              "'%s' takes one index, found more; a component is written %s[i][1]", ast->name,
              ast->name);
-    else if (allowed(r, ast, symbol) && defined_before(r, ast, symbol)) {
+    else if (allowed(r, ast, symbol)) {
         ast->kind = AST_APPLY;
         ast->symbol = symbol;
         nh_resolve_index(r, ast->child);
@@ -279,7 +292,7 @@ static void find_function(nh_resolver *r, nh_ast *ast)
         nh_resolve_unknown(r, ast);
     else if (symbol->indexed)
         FAIL(r, ast->place, "'%s' has an index; expected %s[...]", ast->name, ast->name);
-    else if (allowed(r, ast, symbol) && defined_before(r, ast, symbol)) {
+    else if (allowed(r, ast, symbol) && (!table || defined_before(r, ast, symbol))) {
         ast->kind = table ? AST_TABLE : AST_APPLY;
         ast->symbol = symbol;
         check_count(r, ast, table ? 1 : symbol->arguments);
@@ -303,11 +316,9 @@ static bool is_reaction(const nh_resolver *r, const nh_ast *ast)
 static void resolve_reaction(nh_resolver *r, nh_ast *ast)
 {
     nh_ast *of = ast->child;
-    if (!r->reacting)
-        FAIL(r, ast->place,
-             "a constraint force follows from the motion; reaction() is allowed only in 'observe' "
-             "and 'force'");
-    else if (of->kind != AST_NAME || of->next || of->prime)
+    if (!resolve_reacting(r, ast, true))
+        return;
+    if (of->kind != AST_NAME || of->next || of->prime)
         FAIL(r, of->place, "expected the name of a constraint, as in reaction(no_slip)");
     else if (!nh_symbols_find(r->constraint_names, of->name))
         unknown_constraint(r, of);

@@ -22,6 +22,7 @@ typedef struct nh_resolver {
     int parameters_before; /* in a parameter's value: how many it may use; otherwise -1 */
     bool constant;         /* in bounds and indices */
     bool reacting;         /* in an observable or a force, where reactions are available */
+    bool reacted;          /* in a definition that has used one */
     const nh_symbols *constraint_names;
 } nh_resolver;
 

@@ -29,7 +29,9 @@ static void resolve_definition(nh_resolver *r, nh_symbol *symbol)
     check_arguments(r, symbol);
     r->most_slots = r->slots;
     r->parameters_before = symbol->kind == SYMBOL_PARAMETER ? symbol->number : -1;
+    r->reacted = false;
     nh_resolve(r, symbol->body);
+    symbol->reacting = r->reacted;
     symbol->slots = r->most_slots;
     r->parameters_before = -1;
     r->slots = 0;

@@ -144,7 +144,7 @@ nh_status nh_source_check(const nh_source *source, nh_report *report)
         return nh_fail(report, NH_TOO_LARGE, "%s: the text is longer than %d megabytes",
                        source->file, NH_TEXT_LARGEST >> 20);
     const char *at = start_of_line(source, 1), *end = source->text + source->length;
-    nh_place place = {1, 1};
+    nh_place place = {.line = 1, .column = 1};
     while (at < end) {
         size_t size = nh_utf8(at, (size_t)(end - at), NULL);
         if (size == 0)
@@ -156,7 +156,7 @@ nh_status nh_source_check(const nh_source *source, nh_report *report)
             return nh_too_large_at(report, source, place, "a line of more than %d characters",
                                    NH_LINE_LONGEST);
         if (*at == '\n')
-            place = (nh_place){place.line + 1, 1};
+            place = (nh_place){.line = place.line + 1, .column = 1};
         else
             place.column++;
         at += size;

@@ -17,11 +17,23 @@ enum {
     NH_COORDINATES_MOST = 2000000 /* coordinates, velocities or constraints of a model */
 };
 
+/* From this offset of a text that is read, its characters come from a place in the text as it was
+ * written; where it is generated, all of them from one place. */
+typedef struct nh_origin {
+    size_t at;
+    nh_place place;
+    bool generated;
+} nh_origin;
+
 typedef struct nh_source {
     const char *file; /* prefix of messages: "sleigh.nh"; "setting of N" for an argument */
-    const char *text; /* ends with a NUL */
+    const char *text; /* as it was written, for messages; ends with a NUL */
     size_t length;
-    bool argument; /* part of a command line: its failures are NH_BAD_ARGUMENT */
+    bool argument;        /* part of a command line: its failures are NH_BAD_ARGUMENT */
+    const char *expanded; /* the text that is read instead (short_forms.h), or NULL */
+    size_t expanded_length;
+    const nh_origin *origin; /* [origins] of the expanded text, ascending */
+    size_t origins;
 } nh_source;
 
 /* Fills the report with
