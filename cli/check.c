@@ -78,8 +78,12 @@ static void print_integrability(const finding *f)
     const nh_integrability *found = &f->integrability;
     int stated = nh_system_positions(f->system);
     int all = nh_system_constraints(f->system) - stated, hidden = found->holonomic - stated;
+    const bool alone = nh_system_velocities(f->system) - nh_system_constraints(f->system) == 1;
     if (found->integrable == NH_YES)
-        printf("yes: the constraints are holonomic\n");
+        printf("yes: the constraints are holonomic%s%s\n",
+               nh_system_inputs(f->system) > 0 ? " while the inputs keep the values given here"
+                                               : "",
+               alone ? ", as always where one degree of freedom is left" : "");
     else if (found->integrable == NH_UNKNOWN)
         printf("unknown: %s\n", !f->facts->affine ? "the test is for linear constraints"
                                 : found->sought
@@ -321,10 +325,14 @@ static void print_methods(const finding *f)
     list_applicable(names, sizeof names, f->system);
     put_label("methods");
     printf("%s\n", names[0] ? names : "none applies");
+    char before[8192] = ""; /* a reason that concerns many methods is shown once */
+    size_t used = 0;
     for (int i = 0, shown = 0; i < nh_method_count(); i++) {
         applicable a = method_applies(i, f->system);
-        if (a.applies)
+        if (a.applies || strstr(before, a.reason))
             continue;
+        used += (size_t)snprintf(before + used, sizeof before - used, "%s\n", a.reason);
+        used = used < sizeof before ? used : sizeof before;
         put_label(shown++ ? "" : "not");
         printf("%s\n", a.reason); /* "leapfrog needs ..." */
     }

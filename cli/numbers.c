@@ -74,3 +74,49 @@ int parse_steps_list(const char *text, int room, int64_t *steps)
             return count;
     }
 }
+
+/* "a:b:n" */
+static bool parse_range(const char *text, double *from, double *to, int64_t *count)
+{
+    char part[3][48] = {{0}};
+    int parts = 0;
+    for (; parts < 3; parts++) {
+        size_t here = strcspn(text, ":");
+        snprintf(part[parts], sizeof part[0], "%.*s", (int)here, text);
+        text += here;
+        if (*text != ':')
+            break;
+        text++;
+    }
+    return parts == 2 && !*text && parse_real(part[0], from) && parse_real(part[1], to) &&
+           parse_count(part[2], 1, EXACT_INTEGERS, count);
+}
+
+int parse_sweep(const char *text, nh_sweep *sweep, char *name, size_t size)
+{
+    size_t length = strcspn(text, "=");
+    snprintf(name, size, "%.*s", (int)length, text);
+    *sweep = (nh_sweep){.parameter = name};
+    if (length == 0 || length >= size || !text[length] ||
+        !parse_range(text + length + 1, &sweep->from, &sweep->to, &sweep->count))
+        return complain("--sweep needs NAME=a:b:n, n values from a to b, not '%s'", text);
+    return 0;
+}
+
+int parse_times(const char *text, double *from, double *to, int64_t *count)
+{
+    if (!parse_range(text, from, to, count) || *count < 2 || !(*to > *from))
+        return complain("--times needs a:b:n, at least 2 states from t = a to a later t = b, not "
+                        "'%s'",
+                        text);
+    return 0;
+}
+
+int parse_part(const char *text, int *part, int *parts)
+{
+    int end = 0;
+    if (sscanf(text, "%9d/%9d%n", part, parts, &end) == 2 && text[end] == '\0' && *part >= 1 &&
+        *part <= *parts)
+        return 0;
+    return complain("--part needs K/N with K from 1 to N, not '%s'", text);
+}

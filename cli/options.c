@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "options.h"
 #include "command.h"
+#include "settings.h"
 #include "message.h"
 #include "method_list.h"
 #include "progress.h"
@@ -46,7 +47,8 @@ typedef struct specification {
 
 static const specification specifications[] = {
     {"set", 0, SETTINGS, OPTIONS_MODEL, AT(settings), "NAME=VALUE",
-     "set a parameter of the model; repeatable or comma-separated", 0, 0},
+     "set a parameter of the model; repeatable or comma-separated; @FILE: one per line of a file",
+     0, 0},
     {"input", 0, INPUTS, OPTIONS_MODEL, AT(settings), "NAME=EXPRESSION",
      "define an input by an expression or a table FILE.csv (NAME:held=, NAME:spline=); repeatable",
      0, 0},
@@ -246,37 +248,19 @@ static void *reallocate(void *memory, size_t size)
     return grown;
 }
 
-/* Up to the next comma outside parentheses: "a=atan2(1,2),b=3" has two items. */
-static size_t item_length(const char *text)
-{
-    int depth = 0;
-    size_t i = 0;
-    for (; text[i] && !(text[i] == ',' && depth <= 0); i++)
-        depth += (text[i] == '(') - (text[i] == ')');
-    return i;
-}
-
 /* `prefix` tells the library what may be set. */
 static int add_settings(options *given, const specification *s, const char *text,
                         const char *prefix)
 {
-    for (;;) {
-        size_t length = item_length(text), before = strlen(prefix);
-        char *item = malloc(before + length + 1);
-        if (item)
-            snprintf(item, before + length + 1, "%s%.*s", prefix, (int)length, text);
-        size_t size = (given->setting_count + 1) * sizeof *given->settings;
-        given->settings = reallocate(given->settings, size);
-        given->settings[given->setting_count++] = item;
-        const char *sign = s->kind == INPUTS ? "=:" : "="; /* NAME:held leaves an input open */
-        if (!item || (s->kind != PERIOD && !strpbrk(item + before, sign)) ||
-            strchr("=:", item[before]))
-            return complain("--%s needs %s, not '%s'", s->name, s->argument,
-                            item ? item + before : text);
-        if (!text[length])
-            return 0;
-        text += length + 1;
-    }
+    const setting_form form = {.option = s->name,
+                               .expected = s->argument,
+                               .prefix = prefix,
+                               .sign = s->kind == PERIOD   ? NULL
+                                       : s->kind == INPUTS ? "=:" /* NAME:held leaves it open */
+                                                           : "="};
+    if (s->kind == SETTINGS && *text == '@')
+        return settings_read(given, &form, text + 1);
+    return settings_add(given, &form, text);
 }
 
 static int add_start(options *given, const char *text)
@@ -333,52 +317,6 @@ static bool take_members(options *given, const specification *s, const char *tex
         return parse_count(text, s->least, s->greatest, &given->members);
     given->members_file = text;
     return true;
-}
-
-/* "a:b:n" */
-static bool parse_range(const char *text, double *from, double *to, int64_t *count)
-{
-    char part[3][48] = {{0}};
-    int parts = 0;
-    for (; parts < 3; parts++) {
-        size_t here = strcspn(text, ":");
-        snprintf(part[parts], sizeof part[0], "%.*s", (int)here, text);
-        text += here;
-        if (*text != ':')
-            break;
-        text++;
-    }
-    return parts == 2 && !*text && parse_real(part[0], from) && parse_real(part[1], to) &&
-           parse_count(part[2], 1, EXACT_INTEGERS, count);
-}
-
-int parse_sweep(const char *text, nh_sweep *sweep, char *name, size_t size)
-{
-    size_t length = strcspn(text, "=");
-    snprintf(name, size, "%.*s", (int)length, text);
-    *sweep = (nh_sweep){.parameter = name};
-    if (length == 0 || length >= size || !text[length] ||
-        !parse_range(text + length + 1, &sweep->from, &sweep->to, &sweep->count))
-        return complain("--sweep needs NAME=a:b:n, n values from a to b, not '%s'", text);
-    return 0;
-}
-
-int parse_times(const char *text, double *from, double *to, int64_t *count)
-{
-    if (!parse_range(text, from, to, count) || *count < 2 || !(*to > *from))
-        return complain("--times needs a:b:n, at least 2 states from t = a to a later t = b, not "
-                        "'%s'",
-                        text);
-    return 0;
-}
-
-int parse_part(const char *text, int *part, int *parts)
-{
-    int end = 0;
-    if (sscanf(text, "%9d/%9d%n", part, parts, &end) == 2 && text[end] == '\0' && *part >= 1 &&
-        *part <= *parts)
-        return 0;
-    return complain("--part needs K/N with K from 1 to N, not '%s'", text);
 }
 
 static int take_value(options *given, const specification *s, const char *text)

@@ -20,7 +20,7 @@ from .inputs import Inputs, callback, evaluate, functions, settings as input_set
 from .notebook import facts_table, text_block
 
 Values = Union[float, str, Sequence[float]]
-Setting = Mapping[str, Union[float, str]]
+Setting = Union[Mapping[str, Union[float, str]], str, "os.PathLike[str]"]  # or a file of lines NAME = VALUE
 Start = Union[str, Mapping[str, Values], None]
 Projection = Union[bool, str, Mapping[str, Union[str, Sequence[str]]]]
 
@@ -71,9 +71,30 @@ def projection_names(project: Projection) -> tuple[bool, bytes | None, bytes | N
     return True, keep.encode() if keep else None, solve.encode() if solve else None
 
 
+def _read_settings(path: Any) -> dict[str, str]:
+    """A file of lines ``NAME = VALUE``, as for ``--set @FILE``: # begins a comment; headings and quotes of TOML are passed over."""
+    found = {}
+    with open(path, encoding="utf-8") as file:
+        for number_, line in enumerate(file, 1):
+            text = line.split("#")[0].strip()
+            name, equals, value = (part.strip() for part in text.partition("="))
+            if not text or text.startswith("["):
+                continue
+            if not equals or not name:
+                raise ValueError(f"{os.fspath(path)}:{number_}: expected NAME=VALUE, found {text!r}")
+            quoted = len(value) > 1 and value[0] in "'\"" and value[-1] == value[0]
+            found[name] = value[1:-1] if quoted else value
+    return found
+
+
+def chosen(settings: Setting | None) -> Mapping[str, Union[float, str]]:
+    """The settings as a mapping."""
+    return _read_settings(settings) if isinstance(settings, (str, os.PathLike)) else settings or {}
+
+
 def setting_texts(settings: Setting | None, inputs: Inputs | None, period: float | None) -> list[str]:
     """Parameters and inputs in the form that the library reads."""
-    return [f"{name}={number(value)}" for name, value in (settings or {}).items()] + input_settings(inputs, period)
+    return [f"{name}={number(value)}" for name, value in chosen(settings).items()] + input_settings(inputs, period)
 
 
 class Model(Immutable):
@@ -111,7 +132,7 @@ class Model(Immutable):
     def _build(self, settings: Setting, inputs: Inputs | None = None, period: float | None = None) -> System:
         array = texts(setting_texts(settings, inputs, period))
         system = System(create(lib.nh_system_build, self._handle, array, len(array)), model_text=self.text.encode())
-        system._settings, system._given, system._period = dict(settings), dict(inputs or {}), period
+        system._settings, system._given, system._period = dict(chosen(settings)), dict(inputs or {}), period
         system._inputs_callback = callback(system, functions(inputs))
         return system
 

@@ -112,11 +112,6 @@ const char *nh_advise_fast(const nh_system *system, const char **reason)
          "positions"},
         {"lobatto-ab", on_positions,
          "two stages that preserve the conditions on positions at both ends: RATTLE"},
-        {"shifted", facts->linear_passengers,
-         "one force evaluation per step; keeps the driver independent of the passengers, whose "
-         "energy drifts by h^4 at most (staggered:passengers=whole: not at all)"},
-        {"shifted", facts->quadratic && facts->reaction_is_linear,
-         "one force evaluation per step, no iteration; the energy drifts by h^4 at most"},
         {"dla01", facts->coupled,
          "one force evaluation per step; keeps the driver independent of the passengers"},
         {"dla01", facts->reaction_is_linear, "one force evaluation per step, no iteration"},
@@ -128,13 +123,22 @@ const char *nh_advise_fast(const nh_system *system, const char **reason)
     return found ? found->method : NULL;
 }
 
+nh_status nh_refuse_all(const nh_system *system, nh_report *report)
+{
+    nh_choice choice;
+    nh_report why = {.text = "no method fits"};
+    nh_status status = nh_choice_parse(&choice, "gauss", &why);
+    if (status == NH_OK)
+        status = nh_choice_applies(&choice, system, &why);
+    return nh_fail(report, NH_NOT_APPLICABLE, "no method applies to %s: %.1800s",
+                   nh_system_name(system), why.text);
+}
+
 nh_status nh_choice_or_advised(nh_choice *out, const char *text, const nh_system *system,
                                nh_report *report)
 {
     const char *reason;
     if (!text || strcmp(text, "auto") == 0)
         text = nh_advise(system, &reason);
-    return text ? nh_choice_parse(out, text, report)
-                : nh_fail(report, NH_NOT_APPLICABLE, "no method applies to %s",
-                          nh_system_name(system));
+    return text ? nh_choice_parse(out, text, report) : nh_refuse_all(system, report);
 }

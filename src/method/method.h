@@ -54,6 +54,9 @@ struct nh_method {
                  const nh_tape *const *tape);
 };
 
+/* Fails, saying why no method applies to the system. */
+nh_status nh_refuse_all(const nh_system *system, nh_report *report);
+
 /* As nh_choice_parse; if there is no text, the method recommended for the system. */
 nh_status nh_choice_or_advised(nh_choice *out, const char *text, const nh_system *system,
                                nh_report *report);
@@ -64,9 +67,6 @@ bool nh_choice_adapts(const nh_choice *choice);
 /* The option that all symmetric methods share, kept in the last place (run/pace.h). */
 enum { NH_OPTION_PACE = NH_OPTIONS_MAX - 1 };
 double nh_choice_pace(const nh_choice *choice); /* 0: steps of a given length */
-
-/* Which options, as bits, have the values that they have if none is given. */
-unsigned nh_choice_standards(const nh_choice *choice);
 
 /* The functions that the kernel may call with these options on such a system. */
 nh_fn_set nh_choice_functions(const nh_choice *choice, const nh_shape *shape);

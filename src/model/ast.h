@@ -175,6 +175,7 @@ struct nh_model {
     const char *name;
     nh_statement *statement; /* the first */
     nh_symbols symbols, constraint_names, event_names;
+    nh_symbols shown_names; /* of `observe NAME`, where NAME is that of a let */
     nh_place lagrangian; /* its position; line 0 if there is none */
     nh_place span;       /* likewise */
 };

@@ -239,7 +239,7 @@ static void resolve_constant(nh_resolver *r, nh_ast *ast)
 {
     bool time = strcmp(ast->name, "t") == 0;
     ast->kind = time ? AST_TIME : AST_NUMBER;
-    ast->number = M_PI;
+    ast->number = strcmp(ast->name, "deg") == 0 ? M_PI / 180 : M_PI;
     if (ast->prime || ast->child)
         FAIL(r, ast->place, "'%s' is %s; expected it without prime and index", ast->name,
              time ? "the time" : "a number");
@@ -253,6 +253,10 @@ static void resolve_name(nh_resolver *r, nh_ast *ast)
         return;
     if (strcmp(ast->name, "t") == 0 || strcmp(ast->name, "pi") == 0) {
         resolve_constant(r, ast);
+        return;
+    }
+    if (strcmp(ast->name, "deg") == 0 && !nh_symbols_find(r->symbols, ast->name)) {
+        resolve_constant(r, ast); /* a model may have a deg of its own */
         return;
     }
     if (find_builtin(r, ast->name) >= 0)

@@ -102,6 +102,15 @@ static void resolve_target(nh_resolver *r, nh_ast *ast, nh_statement_kind kind)
 
 /* ---- statements ---- */
 
+/* What is observed under its own name is a let: coordinates and velocities are columns anyway. */
+static void check_shown(nh_resolver *r, const nh_symbol *symbol)
+{
+    const nh_symbol *other = nh_symbols_find(r->symbols, symbol->name);
+    if (other && other != symbol && other->kind != SYMBOL_LET)
+        FAIL(r, symbol->place, "'%s' is %s; expected the name of a let, or '=' and an expression",
+             symbol->name, nh_symbol_a(other->kind));
+}
+
 static void resolve_item(nh_resolver *r, const nh_statement *s, nh_item *item)
 {
     switch (s->kind) {
@@ -112,6 +121,7 @@ static void resolve_item(nh_resolver *r, const nh_statement *s, nh_item *item)
         resolve_definition(r, item->symbol);
         return;
     case STATEMENT_OBSERVE:
+        check_shown(r, item->symbol);
         r->reacting = true;
         nh_resolve(r, item->symbol->body);
         r->reacting = false;

@@ -189,6 +189,36 @@ static bool read_head(nh_parser *p, nh_statement *s, nh_symbol *symbol)
     return !index || read_own_index(p, s, symbol);
 }
 
+/* `observe NAME` without an expression shows a let under its own name. */
+static bool shows_let(nh_parser *p, const nh_statement *s)
+{
+    const nh_token next = nh_peek(p, 1);
+    return s->kind == STATEMENT_OBSERVE && !s->loop &&
+           (nh_at_sign(p, 1, ',') || next.kind == TOKEN_LINE || next.kind == TOKEN_END);
+}
+
+static void read_shown(nh_parser *p, nh_statement *s)
+{
+    const nh_token token = nh_peek(p, 0);
+    nh_item *item = nh_add_item(p, s, token.place);
+    nh_symbol *symbol = item ? nh_parser_take(p, sizeof *symbol) : NULL;
+    if (!symbol || !(symbol->name = nh_parser_name(p, &token)))
+        return;
+    symbol->kind = SYMBOL_OBSERVABLE;
+    symbol->place = token.place;
+    item->symbol = symbol;
+    symbol->body = nh_read_expression(p);
+    const nh_symbol *other = nh_symbols_find(&p->model->shown_names, symbol->name);
+    if (p->lexer.status)
+        return;
+    if (other)
+        p->lexer.status =
+            nh_fail_at(p->lexer.report, p->lexer.source, token.place,
+                       "'%s' is observed already (line %d)", symbol->name, other->place.line);
+    else if (!nh_symbols_add(&p->model->shown_names, p->arena, symbol))
+        p->lexer.status = nh_fail_memory(p->lexer.report);
+}
+
 void nh_read_definitions(nh_parser *p, nh_statement *s)
 {
     static const nh_symbol_kind kinds[STATEMENT_KINDS] = {[STATEMENT_PARAMETER] = SYMBOL_PARAMETER,
@@ -199,6 +229,10 @@ void nh_read_definitions(nh_parser *p, nh_statement *s)
     do {
         if (!nh_expect_name(p, "a name to define"))
             return;
+        if (shows_let(p, s)) {
+            read_shown(p, s);
+            continue;
+        }
         nh_symbol_kind kind = kinds[s->kind];
         if (kind == SYMBOL_LET && (s->loop || nh_at_sign(p, 1, '(') || nh_at_sign(p, 1, '[')))
             kind = SYMBOL_FUNCTION;
@@ -210,7 +244,7 @@ void nh_read_definitions(nh_parser *p, nh_statement *s)
         if (!read_head(p, s, symbol) || !nh_expect(p, '=', "'=' after the name"))
             return;
         symbol->body = nh_read_expression(p);
-    } while (nh_accept(p, ','));
+    } while (!p->lexer.status && nh_accept(p, ','));
     if (s->kind == STATEMENT_LET)
         s->loop = NULL; /* each symbol has the bounds now, and is expanded where it is used */
 }

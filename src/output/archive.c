@@ -539,7 +539,7 @@ nh_status nh_archive_flush(nh_archive *a, int64_t *position, nh_report *report)
 nh_status nh_archive_close(nh_archive *a, nh_report *report)
 {
     nh_status status = NH_OK;
-    bool single = a->plan.members <= 1;
+    bool single = a->plan.members <= 1 && !a->plan.statistics; /* not an ensemble of one */
     if (is_hdf5(a->format)) {
         status = write_buffered(a, report);
         int64_t steps = llround((a->last_time - a->plan.t0) / a->plan.step);

@@ -12,6 +12,7 @@ typedef struct nh_stop { /* where the loop stops */
     const nh_clock *clock;
     int64_t from; /* the step before the leg; run->steps is the one after it */
     int64_t due;  /* the stop that the attachment had asked for */
+    bool last;    /* the call ends here; the run may go on or not */
 } nh_stop;
 
 /* An attachment may lead: it takes the legs of single groups itself, since they may end before

@@ -132,8 +132,8 @@ static void check_growth(nh_visit *v, double kinetic)
     if (kinetic > GROWN_FAR * first || error > MOVED || error < 0)
         nh_health_say(v, NH_CONCERN_GROWTH,
                       "the velocities have grown by a factor of %.1g until t = %.6g; if this is "
-                      "not expected of the motion, try a smaller step (now %g)",
-                      sqrt(kinetic / first), v->time, h->clock.step);
+                      "not expected of the motion, try %s",
+                      sqrt(kinetic / first), v->time, nh_run_finer(v->run, h->clock.step).text);
 }
 
 static nh_status check_conservation(nh_visit *v, double energy, double rest, nh_report *report)
@@ -190,8 +190,9 @@ static void conclude_energy(nh_visit *v)
     nh_health_say(
         v, NH_CONCERN_ENERGY,
         "the energy, which the motion conserves, changed by %.2g until t = %.6g, which is %.2g%% "
-        "of the largest kinetic energy; try a smaller step (now %g) or a method that preserves it",
-        track->moved, track->moved_at, 100 * track->moved / scale, v->health->clock.step);
+        "of the largest kinetic energy; try %s or a method that preserves it",
+        track->moved, track->moved_at, 100 * track->moved / scale,
+        nh_run_finer(v->run, v->health->clock.step).text);
 }
 
 const nh_check nh_check_energy = {after_energy, look_at_energy, conclude_energy};

@@ -168,7 +168,7 @@ static void describe_singular(nh_run *run, const nh_clock *clock, const nh_step_
 {
     const bool at_start = status != NH_NOT_FINITE && at->step == 1;
     const char *where = at_start ? "at the start" : "there";
-    char names[160] = "", what[240] = "the state is no longer finite", advice[64];
+    char names[160] = "", what[240] = "the state is no longer finite", advice[80];
     if (status == NH_DEPENDENT_CONSTRAINTS) {
         nh_health_name_constraints(run, clock, f->member, names, sizeof names);
         if (!*names && dependent >= 0)
@@ -179,10 +179,8 @@ static void describe_singular(nh_run *run, const nh_clock *clock, const nh_step_
         snprintf(what, sizeof what, "the mass matrix is singular %s", where);
     if (at_start)
         snprintf(advice, sizeof advice, "the motion cannot start from such a state");
-    else if (nh_run_adapts(run))
-        snprintf(advice, sizeof advice, "shorter steps may help");
     else
-        nh_print(advice, sizeof advice, "a smaller step (now %g) may help", clock->step);
+        snprintf(advice, sizeof advice, "%s may help", nh_run_finer(run, clock->step).text);
     nh_fail(report, status, "%sstep %lld, t = %.10g: %s; %s", at->who, at->step, at->t, what,
             advice);
 }

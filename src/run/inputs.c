@@ -36,6 +36,7 @@ struct nh_run_inputs {
     bool sampled; /* some are given by expressions or by the caller's function */
     bool impulses;
     bool changed; /* changed by the caller, and no impulse has followed yet */
+    bool lingers; /* at the end of a table, with the slope from the left until the run goes on */
     double next;  /* the time of the next change */
     int (*function)(void *user, int member, double t, const double *q, const double *v, double *u);
     void *user;
@@ -299,6 +300,22 @@ static nh_status ask(nh_run *run, int member, double t, const double *q, const d
     return NH_OK;
 }
 
+/* Whether a table with a slope, after which the input is constant, ends at this time. */
+static bool ends_here(const nh_problem_input *input, double step, double t)
+{
+    const nh_input_table *table = &input->table;
+    return table->rows > 1 && table->values > 1 &&
+           fabs(table->time[table->rows - 1] - t) <= early * step;
+}
+
+static bool some_end_here(const nh_run *run, double step, double t)
+{
+    for (int i = 0; i < run->inputs->sources; i++)
+        if (ends_here(run->inputs->source[i].input, step, t))
+            return true;
+    return false;
+}
+
 /* Puts into in->u what tables and, at a sample, expressions give in the state (in->q, in->v). */
 static void take_given(nh_run *run, double step, double t, bool sample, bool first)
 {
@@ -309,9 +326,12 @@ static void take_given(nh_run *run, double step, double t, bool sample, bool fir
                                       in->given, NULL);
     for (int i = 0; i < in->sources; i++) {
         const nh_problem_input *input = in->source[i].input;
-        if (input->table.rows > 0)
+        const bool stays = in->lingers && ends_here(input, step, t);
+        if (input->table.rows > 0 && !stays)
             nh_input_table_piece(&input->table, nh_input_table_find(&input->table, early_t),
                                  in->u + input->first);
+        else if (stays)
+            continue;
         else if (sample && (first || input->sampled))
             for (int c = 0; c < nh_signal_values(input->signal); c++)
                 in->u[input->first + c] = in->given[input->first + c];
@@ -366,7 +386,7 @@ static void start(nh_run *run, int member)
     if (!run->inputs)
         return;
     run->inputs->next = next_change(run, run->step, run->time);
-    run->inputs->changed = false;
+    run->inputs->changed = run->inputs->lingers = false;
     put_inputs(run, member);
 }
 
@@ -377,29 +397,63 @@ bool nh_run_inputs_are_given(const nh_run *run)
 
 static void resume(nh_run *run, const nh_clock *clock)
 {
-    if (run->inputs)
-        run->inputs->next = next_change(run, clock->step, now_of(run, clock));
+    if (!run->inputs)
+        return;
+    run->inputs->next = next_change(run, clock->step, now_of(run, clock));
+    run->inputs->lingers = some_end_here(run, clock->step, now_of(run, clock));
 }
 
 /* ---- in the loop ---- */
 
-/* Applies the consequences of inputs that the caller has set. */
+static bool is_retired(const nh_run *run, int member)
+{
+    const int lanes = run->group[0].lanes;
+    return run->group[member / lanes].retired >> member % lanes & 1;
+}
+
+/* The run goes on beyond the end of a table: from now on the input is constant. */
+static void leave_tables(nh_run *run, const nh_clock *clock)
+{
+    run->inputs->lingers = false;
+    for (int i = 0; i < run->members; i++) {
+        if (is_retired(run, i))
+            continue;
+        nh_run_take_inputs(run, i, run->inputs->u);
+        take_given(run, clock->step, now_of(run, clock), false, false);
+        put_inputs(run, i);
+    }
+}
+
+/* Applies the consequences of inputs that the caller has set, or whose tables have ended. */
 static nh_status settle(nh_run *run, const nh_clock *clock, nh_report *report)
 {
-    if (!run->inputs || !run->inputs->changed)
+    if (!run->inputs || !(run->inputs->changed || run->inputs->lingers))
         return NH_OK;
+    if (run->inputs->lingers)
+        leave_tables(run, clock);
     run->inputs->changed = false;
     const nh_status status = answer_all(run, now_of(run, clock), report);
     nh_solution_note(run, true);
     return status;
 }
 
-static int64_t next_step(nh_run *run, const nh_clock *clock)
+static int64_t next_change_step(const nh_run *run, const nh_clock *clock)
 {
     if (!run->inputs || isinf(run->inputs->next))
         return INT64_MAX;
     const double ahead = (run->inputs->next - now_of(run, clock)) / clock->step + early;
     return ahead < 0x1p53 ? run->steps + (int64_t)floor(ahead) : INT64_MAX;
+}
+
+static int64_t next_step(nh_run *run, const nh_clock *clock)
+{
+    return next_change_step(run, clock);
+}
+
+static int64_t quiet(const nh_run *run)
+{
+    const nh_clock clock = nh_run_clock(run);
+    return run->inputs && run->inputs->lingers ? run->steps : next_change_step(run, &clock) - 1;
 }
 
 static double next_time(const nh_run *run)
@@ -415,8 +469,9 @@ static nh_status act(nh_run *run, const nh_stop *stop, nh_report *report)
     const double t = now_of(run, stop->clock);
     if (!in || t < in->next - early * stop->clock->step)
         return NH_OK;
+    in->lingers = stop->last && some_end_here(run, stop->clock->step, t);
     for (int i = 0; i < run->members && status == NH_OK; i++)
-        if (!(run->group[i / run->group[0].lanes].retired >> i % run->group[0].lanes & 1))
+        if (!is_retired(run, i))
             status = give(run, stop->clock, i, report);
     in->next = next_change(run, stop->clock->step, t);
     return status == NH_OK ? answer_all(run, t, report) : status;
@@ -428,6 +483,7 @@ const nh_attachment nh_attachment_inputs = {.create = create,
                                             .resume = resume,
                                             .settle = settle,
                                             .next = next_step,
+                                            .quiet = quiet,
                                             .next_time = next_time,
                                             .act = act};
 

@@ -217,12 +217,13 @@ static double missed(const nh_run *run)
 /* Describes what was seen and what to try. */
 static void describe(const nh_visit *v, double others, char *text, size_t size)
 {
-    const double step = v->health->clock.step, error = v->track->kink_error;
+    const nh_finer finer = nh_run_finer(v->run, v->health->clock.step);
+    const double error = v->track->kink_error;
     if (!nh_condition_has_matrices(&v->health->condition))
         nh_print(text, size,
-                 "no method keeps its order there; try a smaller step (now %g), dop853 with a "
-                 "tolerance, or an event with a 'when' statement there",
-                 step);
+                 "no method keeps its order there; try %s, dop853 with a tolerance, or an event "
+                 "with a 'when' statement there",
+                 finer.text);
     else if (has_own_steps(v->run))
         nh_print(text, size,
                  "the steps of the method missed it: a step that begins there changes the state by "
@@ -232,9 +233,9 @@ static void describe(const nh_visit *v, double others, char *text, size_t size)
     else
         nh_print(text, size,
                  "no method keeps its order there: smaller steps change the state by %.2g%% of the "
-                 "motion, all other steps so far by %.2g%%; try a smaller step (now %g), dop853 "
-                 "with a tolerance, or an event with a 'when' statement there",
-                 100 * error, 100 * others, step);
+                 "motion, all other steps so far by %.2g%%; try %s, dop853 with a tolerance, or "
+                 "an event with a 'when' statement there",
+                 100 * error, 100 * others, finer.text);
 }
 
 static void conclude(nh_visit *v)

@@ -145,7 +145,7 @@ static nh_status act(const loop *l, const nh_clock *clock, int64_t from, nh_repo
     nh_status status = NH_OK;
     NH_EACH_ATTACHED(a, act)
     {
-        const nh_stop here = {clock, from, l->due[a - nh_attachments]};
+        const nh_stop here = {clock, from, l->due[a - nh_attachments], l->run->steps == l->last};
         if (status == NH_OK)
             status = (*a)->act(l->run, &here, report);
     }

@@ -251,7 +251,7 @@ static void remark_stretch(nh_visit *v, double error)
     nh_health *h = v->health;
     nh_track *track = v->track;
     const long long first = track->from + 1, last = v->steps;
-    const double step = h->clock.step;
+    const nh_finer finer = nh_run_finer(v->run, h->clock.step);
     char halved[80] = "smaller steps fail there", names[160];
     if (track->turned)
         snprintf(halved, sizeof halved, "one step passes it, and may have taken another branch");
@@ -261,8 +261,9 @@ static void remark_stretch(nh_visit *v, double error)
     if (concern_of(track) == NH_CONCERN_ABRUPT) {
         nh_health_say(v, NH_CONCERN_ABRUPT,
                       "the velocities change abruptly between t = %.6g and %.6g (steps %lld to "
-                      "%lld): %s; try a smaller step (now %g)",
-                      nh_health_time(v->run, track->from), v->time, first, last, halved, step);
+                      "%lld): %s; try %s",
+                      nh_health_time(v->run, track->from), v->time, first, last, halved,
+                      finer.text);
         return;
     }
     nh_condition_look(&h->condition, track->worst_t, track->worst_state, track->scale, &h->other);
@@ -271,13 +272,13 @@ static void remark_stretch(nh_visit *v, double error)
                       sizeof names);
     const char *plural = strchr(names, ',') ? "s" : "";
     nh_health_say(v, NH_CONCERN_SINGULAR,
-                  "near t = %.6g (steps %lld to %lld) the %s%s %s %s (condition %.1g): %s; try a "
-                  "smaller step (now %g)%s",
+                  "near t = %.6g (steps %lld to %lld) the %s%s %s %s (condition %.1g): %s; try "
+                  "%s%s",
                   track->worst_t, first, last, ranks ? "constraint" : "coordinate", plural, names,
                   ranks     ? "nearly lost rank"
                   : *plural ? "are nearly singular"
                             : "is nearly singular",
-                  1 / track->worst, halved, step, ranks ? "" : " or other coordinates");
+                  1 / track->worst, halved, finer.text, ranks ? "" : " or other coordinates");
 }
 
 /* The error of the stretch: its difference from a repetition with `parts` steps for each of its own

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/option_struct.h"
+#include "base/decimal.h"
 #include "base/status.h"
 
 enum { SCRATCH_MAX = 1 << 30 };
@@ -363,6 +364,21 @@ int64_t nh_run_steps(const nh_run *run)
 bool nh_run_adapts(const nh_run *run)
 {
     return run->pace || nh_choice_adapts(&run->choice);
+}
+
+nh_finer nh_run_finer(const nh_run *run, double step)
+{
+    const nh_method *method = run->choice.method;
+    nh_finer finer;
+    nh_print(finer.text, sizeof finer.text, "a smaller step (now %g)", step);
+    for (int i = 0; nh_choice_adapts(&run->choice) && i < method->options; i++)
+        if (strcmp(method->option[i].name, "tolerance") == 0)
+            nh_print(finer.text, sizeof finer.text, "a smaller tolerance (now %g)",
+                     run->choice.option[i]);
+    if (run->pace)
+        nh_print(finer.text, sizeof finer.text, "a smaller pace (now %g)",
+                 nh_choice_pace(&run->choice));
+    return finer;
 }
 
 size_t nh_run_counts_row(const nh_run *run)

@@ -156,6 +156,12 @@ nh_status nh_run_check_started(const nh_run *run, int64_t steps, nh_report *repo
 
 /* Whether its members choose their own steps within those of the run. */
 bool nh_run_adapts(const nh_run *run);
+/* What makes a run finer, for advice: "a smaller step (now 0.1)", or a tolerance if the method
+ * chooses its own steps. */
+typedef struct nh_finer {
+    char text[64];
+} nh_finer;
+nh_finer nh_run_finer(const nh_run *run, double step);
 
 /* Gives the run a kernel compiled for its system. */
 nh_status nh_run_compile(nh_run *run, nh_report *report);

@@ -85,8 +85,7 @@ static nh_status choose_method(nh_plan *plan, const nh_system *system, const nh_
     const bool with_step = o->step > 0 && !(o->tolerance > 0);
     const char *text = asked ? o->method : advised(system, with_step, o->tolerance, &plan->reason);
     if (!text)
-        return nh_fail(report, NH_NOT_APPLICABLE, "no method applies to %s",
-                       nh_system_name(system));
+        return nh_refuse_all(system, report);
     nh_choice choice;
     plan->advised = !asked;
     if (snprintf(plan->method, sizeof plan->method, "%s", text) >= (int)sizeof plan->method / 2)

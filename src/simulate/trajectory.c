@@ -140,9 +140,9 @@ static void remark_drift(nh_simulation *s)
     if (s->holonomic && part > noticeable)
         nh_remarks_add(&s->run->remarks, "holonomic",
                        "the constraints are holonomic, and the condition on positions that they "
-                       "imply drifts by %.1g (%.1g of its size); a smaller step or a method of "
-                       "higher order (gauss:stages=3) drifts less",
-                       s->surface_drift, part);
+                       "imply drifts by %.1g (%.1g of its size); %s or a method of higher order "
+                       "(gauss:stages=3) drifts less",
+                       s->surface_drift, part, nh_run_finer(s->run, s->how.step).text);
 }
 
 nh_status nh_trajectory_write_row(nh_simulation *s, const double *wrapped_q, nh_report *report)

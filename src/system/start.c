@@ -196,6 +196,14 @@ static nh_status refuse_start(const nh_system *system, nh_level level, int worst
                               nh_report *report)
 {
     bool positions = level == NH_POSITIONS;
+    if (!isfinite(residual)) {
+        nh_status undefined = nh_fail(
+            report, NH_BAD_START,
+            "%s is not defined at the start state: it gives %s there, as 1/x does at x = 0; give "
+            "another start",
+            nh_system_constraint_name(system, worst), isnan(residual) ? "no number" : "infinity");
+        return nh_fail_about(report, undefined, "start");
+    }
     nh_status status = nh_fail(
         report, NH_BAD_START,
         "the start state is off the constraints: %s has residual %.6g%s; give %s that satisfy it, "

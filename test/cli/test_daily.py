@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""test_daily.py NONHOLO: what people stumbled over in daily work; each case failed before."""
+
+import csv
+import math
+import os
+import sys
+
+from harness import Program, cases_in_folders, check, run_all, same
+
+DRIVEN = """model cart
+coordinate x
+input u = 0
+lagrangian x'^2/2
+constraint drive: x' = u'
+observe f = reaction(drive)
+start solve x'
+"""
+
+
+def write(folder, name, text):
+    with open(os.path.join(folder, name), "w") as file:
+        file.write(text)
+
+
+def end_of_a_table(program, folder):
+    """At the end of a table the slope is that from the left; the input was constant there already, and the force of the
+    constraint jumped. Beyond the end it is constant as before, and a resumed run agrees."""
+    write(folder, "cart.nh", DRIVEN)
+    write(folder, "u.csv", "t,u\n" + "".join(f"{i},{10 * math.sin(0.5 * i)}\n" for i in range(21)))
+    line = ["run", "cart.nh", "--input", "u:spline=u.csv", "--method", "gauss", "--step", "0.01", "--every", "1", "--quiet"]
+
+    def rows(name, *more):
+        done = program(*line, "-o", name, *more, cwd=folder)
+        same(done.returncode, 0, done.stderr)
+        with open(os.path.join(folder, name), newline="") as file:
+            return {round(float(r["t"]), 6): (float(r["x'"]), float(r["f"])) for r in csv.DictReader(file)}
+
+    short, long = rows("short.csv", "--time", "20"), rows("long.csv", "--time", "21")
+    for run in short, long:
+        check(abs(run[20.0][0] - run[19.99][0]) < 1e-3 and abs(run[20.0][1] - run[19.99][1]) < 0.01, (run[19.99], run[20.0]))
+    same(short, {t: row for t, row in long.items() if t <= 20})
+    same(long[20.01], (0, 0))
+    # stopped exactly there, and resumed
+    write(folder, "line.csv", "t,u\n0,0\n1,2\n")
+    line[3] = "u=line.csv"
+    whole = rows("whole.csv", "--time", "2")
+    same(whole[1.0][0], 2)
+    same(whole[1.01][0], 0)
+
+
+def sizes_of_one(program, folder):
+    """An ensemble of one member in a file: it was refused by HDF5."""
+    done = program("ensemble", "pendulum-cvt", "--members", "1", "--time", "1", "-o", "one.h5", cwd=folder)
+    same((done.returncode, done.stderr), (0, ""))
+
+
+def undefined_constraints(program, folder):
+    """1/x at x = 0 is named instead of a residual -nan."""
+    write(folder, "pole.nh", "model pole\ncoordinate x, y\nlagrangian (x'^2 + y'^2)/2\nconstraint c: y' = x'/x\n")
+    done = program("run", "pole.nh", cwd=folder)
+    same((done.returncode, done.stderr), (2, "nonholo: c is not defined at the start state: it gives no number there, as 1/x "
+                                             "does at x = 0; give another start (--start)\n"))
+
+
+def settings_from_files(program, folder):
+    write(folder, "values.toml", "# a machine\n[parameters]\nm = 2.5   # kg\ng = \"10 - 0.2\"\n")
+    found = program.json("check", "bicycle", "--set", "@values.toml", "--set", "b=2", cwd=folder)["parameters"]
+    same((found["m"], found["g"], found["b"]), (2.5, 9.8, 2))
+    write(folder, "bad", "m = 1\nm 2\n")
+    done = program("check", "bicycle", "--set", "@bad", cwd=folder)
+    same((done.returncode, done.stderr.split("\n")[0]), (2, "nonholo: bad:2: expected NAME=VALUE, found 'm 2'"))
+    done = program("check", "bicycle", "--set", "@none", cwd=folder)
+    same((done.returncode, done.stderr), (1, "nonholo: cannot open none: No such file or directory\n"))
+
+
+LETS = "model lets\nparameter a = 30*deg\ncoordinate x, y\nlagrangian (x'^2 + y'^2)/2 - sin(a)*x\nlet w = x^2 + a\nlet r = (x, y)\n"
+
+
+def lets_and_degrees(program, folder):
+    write(folder, "lets.nh", LETS + "observe w, r\nobserve b = w\nstart x = 2\n")
+    found = program.json("run", "lets.nh", "--steps", "0", "--step", "1", cwd=folder)["observables"]
+    same(found, {"w": 4 + math.pi / 6, "r[1]": 2, "r[2]": 0, "b": 4 + math.pi / 6})
+    write(folder, "own.nh", "model own\nparameter deg = 2\ncoordinate x\nlagrangian x'^2/2 - deg*x\n")
+    same(program.json("check", "own.nh", cwd=folder)["parameters"], {"deg": 2})
+    for text, message in (("observe x", "lets.nh:7:9: 'x' is a coordinate; expected the name of a let, or '=' and an expression"),
+                          ("observe w, w", "lets.nh:7:12: 'w' is observed already (line 7)"),
+                          ("observe v", "lets.nh:7:9: unknown name 'v'")):
+        write(folder, "lets.nh", LETS + text + "\n")
+        done = program("run", "lets.nh", cwd=folder)
+        same((done.returncode, done.stderr.split("\n")[0]), (2, message))
+
+
+BOTH = """model both
+coordinate x, y
+lagrangian (x'^2 + y'^2)/2 - y
+constraint ring: x^2 + y^2 = 1
+force x = -0.1*reaction(ring)*x'
+start x = 1
+"""
+
+
+def why_nothing_applies(program, folder):
+    """Once, with what to do instead."""
+    write(folder, "both.nh", BOTH)
+    reason = "conditions on positions and forces that depend on reactions"
+    done = program("run", "both.nh", cwd=folder)
+    same(done.returncode, 2)
+    check(done.stderr.startswith("nonholo: no method applies to both: both has " + reason), done.stderr)
+    check("write the conditions as constraints on velocities" in done.stderr, done.stderr)
+    same(program("check", "both.nh", cwd=folder).stdout.count(reason), 1)
+
+
+CAR = """model car
+input delta = 0.1
+coordinate x, y
+coordinate a angle
+lagrangian (x'^2 + y'^2 + a'^2)/2
+constraint rear: y'*cos(a) = x'*sin(a)
+constraint front: a' = (x'*cos(a) + y'*sin(a))*tan(delta)/2
+start x' = 1, a' = tan(delta)/2
+"""
+
+
+def why_a_car_is_holonomic(program, folder):
+    write(folder, "car.nh", CAR)
+    check("yes: the constraints are holonomic while the inputs keep the values given here, as always where one degree of freedom "
+          "is left" in program("check", "car.nh", cwd=folder).stdout, "no reason")
+
+
+def advice_for_tolerances(program, folder):
+    """Somebody who gave a tolerance is not told to take a smaller step."""
+    write(folder, "near.nh", "model near\ncoordinate x, y\nlagrangian (x'^2 + y'^2)/2\nconstraint c: x*x' + y*y' = 0\n"
+                             "start x = 1, y' = 1\n")
+    for how, words in ((("--tolerance", "1e-2", "--time", "2000"), "a smaller tolerance (now 0.01)"),
+                       (("--method", "rk4", "--step", "0.5", "--time", "2000"), "a smaller step (now 0.5)")):
+        done = program("run", "near.nh", *how, cwd=folder)
+        check(words in done.stderr, (how, done.stderr))
+
+
+if __name__ == "__main__":
+    sys.exit(run_all(cases_in_folders(globals(), Program(sys.argv[1]))))
