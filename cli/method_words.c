@@ -68,6 +68,7 @@ const char *describe_needs(unsigned needs, char *text, size_t size)
                                  {NH_NEEDS_FRAME, "a frame"},
                                  {NH_NEEDS_ROTATIONS, "rotations"},
                                  {NH_NEEDS_CONSTANT_INERTIA, "constant inertia"},
+                                 {NH_NEEDS_COUPLED, "coupled"},
                                  {NH_NEEDS_MODEL_TEXT, "model text"}};
     return describe(needs, words, sizeof words / sizeof words[0], text, size);
 }

@@ -401,11 +401,12 @@ enum { /* what a method requires of the system */
        NH_NEEDS_CONSERVATIVE = 1 << 4,
        NH_NEEDS_MODEL_TEXT = 1 << 5, /* not for systems given by C functions */
        NH_NEEDS_LINEAR_CONSTRAINTS = 1 << 6,
-       NH_NEEDS_MECHANICAL = 1 << 7,       /* L = v.M(q)v/2 - V(q) */
-       NH_NEEDS_FRAME = 1 << 8,            /* the model defines a frame */
-       NH_NEEDS_DEFINITE_MASS = 1 << 9,    /* M is positive or negative definite */
-       NH_NEEDS_ROTATIONS = 1 << 10,       /* and no conditions on positions but theirs */
-       NH_NEEDS_CONSTANT_INERTIA = 1 << 11 /* in terms of (x', body rates) */
+       NH_NEEDS_MECHANICAL = 1 << 7,        /* L = v.M(q)v/2 - V(q) */
+       NH_NEEDS_FRAME = 1 << 8,             /* the model defines a frame */
+       NH_NEEDS_DEFINITE_MASS = 1 << 9,     /* M is positive or negative definite */
+       NH_NEEDS_ROTATIONS = 1 << 10,        /* and no conditions on positions but theirs */
+       NH_NEEDS_CONSTANT_INERTIA = 1 << 11, /* in terms of (x', body rates) */
+       NH_NEEDS_COUPLED = 1 << 12           /* a driver that moves independently of all else */
 };
 
 typedef enum nh_option_type { NH_OPTION_REAL, NH_OPTION_INTEGER, NH_OPTION_CHOICE } nh_option_type;

@@ -359,6 +359,7 @@ static void sizes(nh_text *out, const nh_emission *what)
         nh_text_add_plain(out, ", ");
     }
     nh_text_add_plain(out, "};\n#define OPTION_INT(i) NH_OPTION_INT_##i\n");
+    nh_text_add(out, "#define OPTION_IS_STANDARD(i) (%uu >> i & 1u)\n", what->standard_options);
     for (int i = 0; i < NH_OPTIONS_MAX; i++)
         if (fabs(what->option[i]) <
             1e9) /* a literal, so that #if and the sizes of arrays can use it */

@@ -15,6 +15,7 @@ typedef struct nh_emission {
     nh_fn_set point_calls; /* functions that a kernel of one lane calls at four points at once */
     const char *quad, *quad_end; /* arithmetic over four numbers: see quad_text in tools/embed.py */
     const double *option;        /* NH_OPTIONS_MAX */
+    unsigned standard_options;   /* bit i: option i has the value it has if none is given */
     const double *table;
     size_t table_size, memory; /* memory in reals */
     int lanes;

@@ -17,6 +17,7 @@
  *     OPTION(i), TABLE  the method's options and the table it prepared
  *     WEIGHT(w)         *w in all lanes, for w in the table
  *     OPTION_INT(i)     an integer option; in an emitted kernel also for #if and sizes
+ *     OPTION_IS_STANDARD(i)   in STRAIGHT: whether an option has its standard value
  *     k->q, k->v, k->memory, k->h   state, memory and step
  *
  * A step reads k->q and k->v and ends with commit(); before that it must not change the state, so

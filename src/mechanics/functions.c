@@ -38,7 +38,7 @@ bool nh_derive_kick(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
            push_entries(out, &s->B);
 }
 
-bool nh_derive_push(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
+bool nh_derive_free(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
 {
     nh_expr h = nh_variable(s->g, NH_X, 0);
     bool ok = solve_mass(s, s->rate, work);
@@ -46,7 +46,18 @@ bool nh_derive_push(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
         nh_expr change = nh_multiply(s->g, h, work[i]);
         ok = nh_expr_list_push(out, nh_add(s->g, nh_variable(s->g, NH_V, (uint32_t)i), change));
     }
-    return ok && push_entries(out, &s->B);
+    return ok;
+}
+
+bool nh_derive_react(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
+{
+    (void)work;
+    return push_entries(out, &s->B);
+}
+
+bool nh_derive_push(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
+{
+    return nh_derive_free(s, work, out) && push_entries(out, &s->B);
 }
 
 /* ---- Schur complements ---- */

@@ -112,6 +112,11 @@ const char *nh_advise_fast(const nh_system *system, const char **reason)
          "positions"},
         {"lobatto-ab", on_positions,
          "two stages that preserve the conditions on positions at both ends: RATTLE"},
+        {"shifted", facts->linear_passengers,
+         "one force evaluation per step; keeps the driver independent of the passengers, whose "
+         "energy drifts by h^4 at most (staggered:passengers=whole: not at all)"},
+        {"shifted", facts->quadratic && facts->reaction_is_linear,
+         "one force evaluation per step, no iteration; the energy drifts by h^4 at most"},
         {"dla01", facts->coupled,
          "one force evaluation per step; keeps the driver independent of the passengers"},
         {"dla01", facts->reaction_is_linear, "one force evaluation per step, no iteration"},

@@ -211,6 +211,12 @@ static nh_status read_value(const nh_method *method, const nh_option *option, co
     }
     char *end;
     *value = nh_decimal(text, &end);
+    if (option->type == NH_OPTION_REAL && end != text &&
+        *end == '/') { /* a fraction, as on paper */
+        const char *below = end + 1;
+        *value /= nh_decimal(below, &end);
+        end = end == below ? (char *)text : end;
+    }
     bool whole = option->type != NH_OPTION_INTEGER || *value == rint(*value);
     if (end == text || *end || !isfinite(*value) || !whole)
         return nh_fail(report, NH_BAD_ARGUMENT, "method '%s': option '%s' needs %s, not '%s'",
@@ -347,6 +353,15 @@ double nh_choice_pace(const nh_choice *choice)
     return choice->option[NH_OPTION_PACE];
 }
 
+unsigned nh_choice_standards(const nh_choice *choice)
+{
+    unsigned standards = 0;
+    for (int i = 0; i < choice->method->options; i++)
+        if (choice->option[i] == choice->method->option[i].standard)
+            standards |= 1u << i;
+    return standards;
+}
+
 nh_fn_set nh_choice_functions(const nh_choice *choice, const nh_shape *shape)
 {
     const nh_method *method = choice->method;
@@ -443,6 +458,11 @@ static nh_status parts_fit(const nh_choice *choice, const nh_system *system, nh_
         return nh_fail(report, NH_NOT_APPLICABLE,
                        "%s needs an inertia that is constant in body axes; that of %s depends on "
                        "the state",
+                       method, name);
+    if (needs & NH_NEEDS_COUPLED && system->shape.driver < 0)
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "%s with these options needs a coupled system: a driver that moves "
+                       "independently, and constraints that depend on it alone; %s has none",
                        method, name);
     if (needs & NH_NEEDS_FRAME && !system->facts.has_frame)
         return nh_fail(report, NH_NOT_APPLICABLE,

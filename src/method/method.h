@@ -68,6 +68,9 @@ bool nh_choice_adapts(const nh_choice *choice);
 enum { NH_OPTION_PACE = NH_OPTIONS_MAX - 1 };
 double nh_choice_pace(const nh_choice *choice); /* 0: steps of a given length */
 
+/* Which options, as bits, have the values that they have if none is given. */
+unsigned nh_choice_standards(const nh_choice *choice);
+
 /* The functions that the kernel may call with these options on such a system. */
 nh_fn_set nh_choice_functions(const nh_choice *choice, const nh_shape *shape);
 

@@ -1,5 +1,7 @@
 /* Steps of order 2 with conditions on positions, for methods whose reactions act at up to three
- * places of a step: at its start, in its middle qm = q0 + h/2 (v0 + D_start), at its end.
+ * places of a step: at its start, in its middle qm = q0 + h/2 (v0 + D_start), at its end. A place
+ * in the middle may be shifted along the change of velocity there: qm + shift sum_j D_j, over
+ * these.
  *
  *     u  = (q1 - q0)/h = v0 + sum_j of_u_j D_j,      v1 = v0 + sum_j of_v_j D_j
  *     D_j = h force_j M^-1 rate + B_j Z_j,           B = M^-1 K^T at place j
@@ -17,10 +19,15 @@
 #include "kernel/newton.h"
 #include "kernel/small.h"
 
-enum { SURFACE_PLACES_MAX = 3, SURFACE_ITERATIONS_MAX = 50 };
+enum { SURFACE_PLACES_MAX = 4, SURFACE_ITERATIONS_MAX = 50 };
 
 typedef enum surface_where { AT_START, AT_MIDDLE, AT_END } surface_where;
-typedef enum surface_rows { ROWS_ALL, ROWS_OF_VELOCITIES, ROWS_OF_POSITIONS } surface_rows;
+typedef enum surface_rows {
+    ROWS_NONE,
+    ROWS_ALL,
+    ROWS_OF_VELOCITIES,
+    ROWS_OF_POSITIONS
+} surface_rows;
 typedef enum surface_discrete { DISCRETE_NONE, DISCRETE_POINT, DISCRETE_AVERAGE } surface_discrete;
 
 typedef struct surface_place { /* where the reactions of some rows act */
@@ -34,7 +41,8 @@ typedef struct surface_step {
     const real *q0, *v0;
     int places;
     surface_place at[SURFACE_PLACES_MAX];
-    const real *carried; /* [n] added to D of the first place, or NULL */
+    double shift[SURFACE_PLACES_MAX]; /* of places in the middle */
+    const real *carried;              /* [n] added to D of the first place, or NULL */
     surface_discrete discrete;
     double alpha;
 } surface_step;
@@ -48,7 +56,9 @@ static inline int rows_at(const kernel *k, const surface_step *p, int j)
 {
     (void)k;
     const surface_rows rows = p->at[j].rows;
-    return rows == ROWS_ALL ? M : rows == ROWS_OF_POSITIONS ? POSITIONS : M - POSITIONS;
+    if (rows == ROWS_NONE || rows == ROWS_ALL)
+        return rows == ROWS_NONE ? 0 : M;
+    return rows == ROWS_OF_POSITIONS ? POSITIONS : M - POSITIONS;
 }
 
 static inline int first_row_at(const kernel *k, const surface_step *p, int j)
@@ -113,6 +123,8 @@ static int follow(kernel *k, const surface_step *p, const surface_work *w, int i
             w->v[i] = p->v0[i];
             if (p->at[j].where == AT_MIDDLE)
                 w->q[i] = fma_(broadcast(p->h / 2), p->v0[i] + w->D[i], p->q0[i]);
+            if (p->shift[j] != 0) /* half of what the middle does to v is done to u */
+                w->q[i] = fma_(broadcast(2 * p->shift[j]), u[i] - p->v0[i] - w->D[i], w->q[i]);
             if (p->at[j].where == AT_END) {
                 w->q[i] = fma_(broadcast(p->h), u[i], p->q0[i]);
                 w->v[i] = p->v0[i] + dv[i];

@@ -78,6 +78,7 @@ static nh_status emit(nh_text *source, const nh_run *run, nh_report *report)
                         .quad = nh_embedded_kernel("quad.h"),
                         .quad_end = nh_embedded_kernel("quad_end.h"),
                         .option = run->choice.option,
+                        .standard_options = nh_choice_standards(&run->choice),
                         .table = run->table,
                         .table_size = run->table_size,
                         .memory = run->memory,

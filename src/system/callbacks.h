@@ -201,6 +201,34 @@ static inline int user_push(nh_callback_space *s, const double *q, const double 
     return 0;
 }
 
+static inline int user_free(nh_callback_space *s, const double *q, const double *v, double h,
+                            double *out)
+{
+    const int n = CALLBACK_N;
+    const double *L;
+    if (s->gradient_function || !s->gradient_and_constraint_function)
+        USER_TRY(user_get_gradient(s, q, s->gradient));
+    else
+        USER_TRY(user_get_both(s, q, s->gradient, s->A));
+    USER_TRY(user_get_force(s, q, v, 1, out));
+    USER_TRY(user_get_factor(s, q, &L));
+    user_solve_mass(s, L, out);
+    for (int i = 0; i < n; i++)
+        out[i] = v[i] + h * out[i];
+    s->pushed_at = 0;
+    return 0;
+}
+
+static inline int user_react(nh_callback_space *s, const double *q, double *B)
+{
+    const double *L;
+    USER_TRY(user_get_constraint(s, q, s->A, s->b));
+    USER_TRY(user_get_factor(s, q, &L));
+    user_reactions(s, L, B);
+    s->pushed_at = 0;
+    return 0;
+}
+
 static inline int user_project(nh_callback_space *s, const double *q, const double *v,
                                const double *B, double *out)
 {
@@ -437,6 +465,10 @@ static inline int user_call(nh_callback_space *s, int fn, double t, const double
         return user_push(s, q, v, x[0], out);
     case NH_FN_PROJECT:
         return user_project(s, q, v, x, out);
+    case NH_FN_FREE:
+        return user_free(s, q, v, x[0], out);
+    case NH_FN_REACT:
+        return user_react(s, q, out);
     case NH_FN_ACCELERATION:
         return user_acceleration(s, t, q, v, out);
     case NH_FN_STAGE:

@@ -175,6 +175,50 @@ def newmark_pair(beta, beta2):
     return lambda s, q, v, h: second(s, *first(s, q, v, h / 2), h / 2)
 
 
+def shifted(force, reaction):
+    """With 1/4 and 1/4 dla01."""
+    def step(s, q0, v0, h):
+        Minv, (A0, G0, _) = np.linalg.inv(s.mass(q0)), s.rows(q0)
+        shapes = (len(G0),), (len(A0),), (len(G0),), (len(q0),)
+
+        def end(x):
+            mu0, l, mu1, minus = take(x, *shapes)
+            plus = v0 + Minv @ G0.T @ mu0
+            qm = q0 + h / 2 * plus
+            qf, qc = (qm + (1 / 4 - c) * h * (minus - plus) for c in (force, reaction))
+            gap = minus - plus + Minv @ (h * s.slope(qf) - s.rows(qc)[0].T @ l)
+            q1 = qm + h / 2 * minus
+            return q1, minus + Minv @ s.rows(q1)[1].T @ mu1, gap
+
+        def equations(x):
+            q1, v1, gap = end(x)
+            A1, G1, g1 = s.rows(q1)
+            return np.concatenate([g1 / h, A1 @ v1, G1 @ v1, gap])
+
+        return end(solve(equations, np.concatenate([np.zeros(2 * len(G0) + len(A0)), v0])))[:2]
+    return step
+
+
+def staggered(s, q0, v0, h):
+    Minv, (A0, G0, _) = np.linalg.inv(s.mass(q0)), s.rows(q0)
+    shapes = (len(G0),), (len(A0),), (len(G0),)
+
+    def end(x):
+        mu0, l, mu1 = take(x, *shapes)
+        a = v0 + Minv @ (G0.T @ mu0 - h / 4 * s.slope(q0))
+        qm = q0 + h / 2 * a
+        b = a + Minv @ (-h / 2 * s.slope(qm) + s.rows(qm)[0].T @ l)
+        q1 = qm + h / 2 * b
+        return q1, b + Minv @ (s.rows(q1)[1].T @ mu1 - h / 4 * s.slope(q1))
+
+    def equations(x):
+        q1, v1 = end(x)
+        A1, G1, g1 = s.rows(q1)
+        return np.concatenate([g1 / h, A1 @ v1, G1 @ v1])
+
+    return end(solve(equations, np.zeros(2 * len(G0) + len(A0))))
+
+
 def dla01(s, q0, v0, h):
     Minv, (A0, G0, _) = np.linalg.inv(s.mass(q0)), s.rows(q0)
     shapes = (len(G0),), (len(A0),), (len(G0),)

@@ -110,6 +110,25 @@ class Varying(Constant):
                          [0, 0, 1, 0], [0, 0, 0, 1.5 + 0.2 * np.cos(x)]])
 
 
+class Coupled(Constant):
+    """s drives x, y and z."""
+    kinetic = "x'^2 + y'^2/2 + 0.3*x'*y' + 0.75*z'^2 + s'^2/2"
+
+    def potential(self, q):
+        x, y, z, s = q
+        return np.cos(x) + x * y**2 / 2 + 0.3 * z**2 + 0.1 * z**4 + 0.4 * np.sin(s)
+
+    def rows(self, q):
+        return np.array([[1 + 0 * q[0], np.sin(q[3]), q[3] / 2, 0], [0, q[3] / 3, 1 + 0 * q[0], 0]])
+
+    def rest(self, q):
+        return np.zeros(2)
+
+    def text(self):
+        return (f"model here\ncoordinate x, y, z, s\nlagrangian {self.kinetic} - (cos(x) + x*y^2/2 + 0.3*z^2 + 0.1*z^4 + 0.4*sin(s))\n"
+                "constraint one: x' + sin(s)*y' + s/2*z' = 0\nconstraint two: s/3*y' + z' = 0\n")
+
+
 class Free(Constant):
     """Without a constraint."""
 
@@ -119,6 +138,10 @@ class Free(Constant):
 
 def start_of(system):
     q, v = np.array([0.3, -0.4, 0.5, 0.6]), np.array([0.0, 0.7, -0.3, 0.9])
+    if isinstance(system, Coupled):
+        v[[0, 2]] = 0
+        v[[0, 2]] = -np.linalg.solve(system.rows(q)[:, [0, 2]], system.rows(q) @ v)
+        return q, v
     v[0] = 0.5 if isinstance(system, Free) else -(system.rows(q) @ v + system.rest(q))[0]
     return q, v
 
@@ -191,6 +214,47 @@ def dla01(s, h, q0, v0, memory):
     return qm + h / 2 * v1, v1, None
 
 
+def shifted(force, reaction):
+    def step(s, h, q0, v0, memory):
+        qm, M = q0 + h / 2 * v0, s.mass(q0)
+
+        def gap(x):
+            v1, l = x[:4], x[4:]
+            q1 = qm + h / 2 * v1
+            qf, qc = ((q0 + q1) / 2 - c * h * (v1 - v0) for c in (force, reaction))
+            return np.concatenate([M @ (v1 - v0) + h * s.slope(qf) - s.rows(qc).T @ l, s.k(q1, v1)])
+        v1 = newton(gap, np.append(v0, 0))[:4]
+        return qm + h / 2 * v1, v1, None
+    return step
+
+
+def staggered(s, h, q0, v0, memory):
+    W = np.linalg.inv(s.mass(q0))
+    a = v0 - h / 4 * W @ s.slope(q0)
+    qm = q0 + h / 2 * a
+    free, B = a - h / 2 * W @ s.slope(qm), W @ s.rows(qm).T
+
+    def end(l):
+        b = free + B @ l
+        q1 = qm + h / 2 * b
+        return q1, b - h / 4 * W @ s.slope(q1)
+
+    return *end(newton(lambda l: s.k(*end(l)), np.zeros(1))), None
+
+
+def staggered_whole(s, h, q0, v0, memory):
+    """Of a coupled system with the driver s, whose mass matrix and force do not mix it with the others."""
+    W, driver = np.linalg.inv(s.mass(q0)), np.array([0, 0, 0, 1])
+    a = v0 - driver * (h / 4 * W @ s.slope(q0))
+    qm = q0 + h / 2 * a
+    free = a - (1 - driver / 2) * (h * W @ s.slope(qm))
+    q1 = qm + h / 2 * free  # of the driver
+    B, A = W @ s.rows(qm).T, s.rows(q1)
+    free = free - driver * (h / 4 * W @ s.slope(q1))
+    v1 = free - B @ np.linalg.solve(A @ B, A @ free)
+    return np.where(driver, q1, qm + h / 2 * v1), v1, None
+
+
 def leapfrog(s, h, q0, v0, l0):
     """On the page the multiplier has the opposite sign of the continuous one."""
     if l0 is None:
@@ -253,6 +317,12 @@ constant, affine, varying, free = Constant(), Affine(), Varying(), Free()
 compare("1: dla, alpha = 0.3", constant, "dla:alpha=0.3", dla(0.3), 2)
 compare("2: dla01", constant, "dla01", dla01, 2)
 compare("3: dla01, affine", affine, "dla01", dla01, 2)
+compare("3: shifted", constant, "shifted", shifted(1 / 4, 1 / 8), 2)
+compare("3: shifted, affine", affine, "shifted:force=5/24", shifted(5 / 24, 1 / 8), 2)
+compare("3: shifted, other points", constant, "shifted:force=0.4,reaction=-0.2", shifted(0.4, -0.2), 2)
+compare("3: staggered", constant, "staggered", staggered, 2)
+compare("3: staggered, affine", affine, "staggered", staggered, 2)
+compare("3: staggered, whole steps of passengers", Coupled(), "staggered:passengers=whole", staggered_whole, 2)
 compare("4: leapfrog, three steps with its multiplier", constant, "leapfrog", leapfrog, 3)
 
 

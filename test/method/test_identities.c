@@ -140,6 +140,8 @@ int main(void)
     for (size_t i = 0; i < sizeof separable / sizeof *separable; i++) {
         open_model(separable[i], &s);
         composed(s, "dla01", "dla:alpha=0", "dla:alpha=1");
+        equal_methods(s, "shifted:force=1/4,reaction=1/4", "dla01");
+        equal_methods(s, "shifted:force=0,reaction=0", "gauss:stages=1");
         equal_methods(s, "dla:alpha=1", "euler-1");
         equal_methods(s, "dla:alpha=0", "euler-2");
         equal_methods(s, "jay-negrut", "leapfrog");

@@ -30,6 +30,8 @@ OF_CONSTANT_MASS = {
     "newmark": node_steps.newmark(0, 0, .5), "newmark:beta=0.1,beta2=0.2,alpha=0.3": node_steps.newmark(.1, .2, .3),
     "newmark:constraint=average": node_steps.newmark(0, 0, .5, average=True),
     "newmark-pair:beta=0.1,beta2=0.2": node_steps.newmark_pair(.1, .2), "dla01": node_steps.dla01,
+    "shifted": node_steps.shifted(1 / 4, 1 / 8), "shifted:force=0.1,reaction=0.3": node_steps.shifted(.1, .3),
+    "staggered": node_steps.staggered,
     "lobatto-ab-midpoint": node_steps.newmark(0, 0, .5)}
 
 # Method, composition, order, symmetric; the coarsest number of steps over the time of the system.
@@ -41,7 +43,8 @@ MEASURED = [
     ("gauss-lobatto:stages=1", "triple-jump", 4, True, 16), ("lobatto-ab", "yoshida6", 6, True, 6),
     ("gauss-lobatto", "suzuki", 6, True, 8), ("newmark", None, 2, True, 16), ("newmark:alpha=0", None, 1, False, 64),
     ("newmark-pair", None, 2, True, 16), ("newmark", "triple-jump", 4, True, 8), ("dla01", None, 2, True, 16),
-    ("dla01", "triple-jump", 4, True, 8), ("leapfrog", None, 2, False, 16), ("lobatto-ab-midpoint", None, 2, True, 16)]
+    ("dla01", "triple-jump", 4, True, 8), ("shifted", None, 2, True, 16), ("shifted:force=5/24", None, 2, True, 16),
+    ("staggered", None, 2, True, 16), ("staggered", "triple-jump", 4, True, 8), ("leapfrog", None, 2, False, 16), ("lobatto-ab-midpoint", None, 2, True, 16)]
 
 
 def compare_with_formulas(check, library):
@@ -105,7 +108,8 @@ def driven_pendulum(check, program):
         library = Library(program, folder)
         for method, order, steps in (("gauss", 4, 40), ("gauss:stages=3", 6, 20), ("lobatto-ab:stages=3", 4, 40), ("lobatto-abd", 2, 160),
                                      ("gauss-lobatto:stages=1", 2, 160), ("gauss-lobatto", 4, 40), ("newmark", 2, 160),
-                                     ("newmark-pair", 2, 160), ("dla01", 2, 160), ("leapfrog", 2, 160)):
+                                     ("newmark-pair", 2, 160), ("dla01", 2, 160), ("shifted", 2, 160), ("staggered", 2, 160),
+                                     ("leapfrog", 2, 160)):
             ends = [library.run("driven", ["--method", method], T / n, n) for n in (steps, 2 * steps)]
             errors = [distance(end, truth) for end in ends]
             seen = math.log2(errors[0] / errors[1])
