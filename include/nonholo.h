@@ -633,6 +633,51 @@ NH_API void nh_run_state(const nh_run *run, int member, double *t, double *q, do
  * remain accurate to round-off however many revolutions an angle has made. */
 NH_API void nh_run_wrapped_state(const nh_run *run, int member, double *t, double *q, double *v);
 
+/* ---- derivatives of a run ------------------------------------------------------------------ */
+
+/* The derivatives of a run's states by its start, by parameters of the model and by inputs: of what
+ * the run computes, not of the equations, so that they agree with differences of the program to
+ * round-off. A run has any number of directions; in each, the derivative of the present state is
+ * known after every step. The steps themselves keep their bits.
+ *
+ *     nh_run_create(&run, system, &options, report);
+ *     nh_run_start(run, 0, t, q, v, report);
+ *     nh_run_tangents(run, 2, true, report);
+ *     nh_run_set_tangent(run, 0, 0, &(nh_direction){.v = dv}, report);
+ *     nh_run_set_tangent(run, 0, 1, &(nh_direction){.parameters = dp}, report);
+ *     nh_run_advance(run, 1000, report);
+ *     nh_run_tangent(run, 0, 0, NULL, q_by_start, v_by_start);
+ *
+ * Changes of positions are nh_system_directions numbers: a rotation has three, along its axes in
+ * the body, dR = R [d]x, in place of its four coordinates. Changes of velocities are as in a state.
+ * They have to satisfy the constraints, as the state does. Steps that a method chooses by a
+ * tolerance are frozen. */
+typedef struct nh_direction {     /* NULL: zero */
+    const double *q, *v;          /* of the state; [nh_system_directions], [velocities] */
+    const double *parameters;     /* [nh_system_parameters], in the equations from now on */
+    const double *inputs;         /* of open inputs from now on: their numbers in nh_problem order */
+} nh_direction;
+
+NH_API int nh_system_directions(const nh_system *system);
+/* Gives a run derivatives in so many directions, all of them zero, in place of those that it has.
+ * `parameters`: some will be by parameters, which takes longer to prepare. */
+NH_API nh_status nh_run_tangents(nh_run *run, int directions, bool parameters, nh_report *report);
+NH_API int nh_run_directions(const nh_run *run); /* 0: it has no derivatives */
+/* Sets a direction at the present state; nh_run_start sets all of a member to zero. */
+NH_API nh_status nh_run_set_tangent(nh_run *run, int member, int direction, const nh_direction *to,
+                                    nh_report *report);
+/* The derivative of the present state, as changes q[nh_system_directions] and v[velocities]; *t is
+ * that of its time, which is not zero only where an event ended the member. Any may be NULL. */
+NH_API void nh_run_tangent(const nh_run *run, int member, int direction, double *t, double *q,
+                           double *v);
+/* The derivative of the energy, followed by those of the observables. */
+NH_API nh_status nh_run_observe_tangent(const nh_run *run, int member, int direction,
+                                        double *observed, nh_report *report);
+/* Replaces the directions by combinations of them: new_i = sum over j of matrix[i * count + j]
+ * old_j, as an orthonormalisation does. */
+NH_API nh_status nh_run_mix_tangents(nh_run *run, int member, const double *matrix,
+                                     nh_report *report);
+
 /* ---- solutions --------------------------------------------------------------------------- */
 
 /* The motion of a run of one member as a function of time, from the run's present state to wherever

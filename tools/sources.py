@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""sources.py models | figures | templates | methods | kernels | kernels-of-stages | kernel-headers | rooms | rooms-run-once | rooms-of-text |
+"""sources.py models | figures | templates | methods | kernels | kernels-of-stages | dual | kernel-headers | rooms | rooms-run-once | rooms-of-text |
 cli | python: lists files for meson.build, a line each, so that a new model, method or room is built without being listed by hand."""
 import glob
 import os
@@ -36,6 +36,7 @@ lists = {
     "methods": lambda: methods,
     "kernels": lambda: set(kernels) - staged,
     "kernels-of-stages": lambda: staged,
+    "dual": lambda: {f[len("src/"):] for f in kernels + ["src/code/interpret.c"]},
     "kernel-headers": lambda: glob.glob("src/kernel/*.h") + glob.glob("src/method/*.h") + glob.glob("src/system/callback*.h") + ["src/base/dense.c"],
     "rooms": lambda: rooms - once - text,
     "rooms-run-once": lambda: once,

@@ -13,6 +13,7 @@
 typedef struct nh_interpreter {
     const nh_tape *tape[NH_CALLS];
     void *slots[NH_CALLS];
+    const void *time; /* with derivatives: the time as a `real` (dual.h) */
     int missing; /* 1 + the function that was called without a tape, or 0: nh_call_missing */
 } nh_interpreter;
 

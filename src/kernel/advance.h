@@ -12,6 +12,7 @@ static inline void wrap_angle(real *q, real *low, real *revolutions, int compens
 {
     real shifted = fma_(*q, broadcast(0x1.45f306dc9c883p-3), broadcast(TRIG_ROUND));
     real full = select_(less(broadcast(ANGLE_WIDE), abs_(*q)), shifted - TRIG_ROUND, broadcast(0));
+    full = frozen_(full);
     *q = fma_(-full, broadcast(0x1.921fb544p+2), *q);
     real rest = full * -0x1.0b4611a626331p-32;
     if (compensated)
@@ -93,7 +94,7 @@ static inline void store_state(const kernel *k, real *q, real *v, real *q_low, r
     }
 }
 
-static inline void load(kernel *k, nh_kernel_io *io, double h)
+static inline void load(kernel *k, nh_kernel_io *io, scalar h)
 {
     k->io = io;
     k->h = h;
@@ -128,7 +129,7 @@ static inline void wrap_angles(kernel *k)
 #define WITH_ROOM (void)0
 #define ROOM_OF(k) (void)0
 
-static inline void load(kernel *k, nh_kernel_io *io, double h)
+static inline void load(kernel *k, nh_kernel_io *io, scalar h)
 {
     const nh_shape *shape = io->shape;
     *k = (kernel){.io = io,
@@ -190,7 +191,7 @@ static inline int no_start(kernel *k)
 /* Stores the state after a step, if the caller asked for it. */
 static inline void keep_row(const kernel *k, long long index)
 {
-#if LANES == 1
+#if LANES == 1 && !defined(NH_DUAL)
     const nh_kernel_io *io = k->io;
     const long long place = (index - io->row_from) / io->every - 1;
     double *row = io->row + place * (1 + 2 * N);
@@ -227,13 +228,13 @@ static inline long long next_row(const nh_kernel_io *io)
         kernel k;                                                                                  \
         int status = NH_KERNEL_OK;                                                                 \
         long long index = io->index, last = index + steps, due = next_row(io);                     \
-        double time = io->time;                                                                    \
+        const scalar time = BEGIN_OF(io), h = STEP_OF(io);                                         \
         (void)groups;                                                                              \
         WITH_ROOM;                                                                                 \
         ROOM_OF(&k);                                                                               \
-        load(&k, io, io->step);                                                                    \
+        load(&k, io, h);                                                                           \
         for (; index < last; index++) {                                                            \
-            status = whole_##body(&k, io, time + (double)index * io->step);                        \
+            status = whole_##body(&k, io, time + (double)index * h);                               \
             if (__builtin_expect(status, 0))                                                       \
                 break;                                                                             \
             if ((index & 15) == 15) {                                                              \
@@ -355,14 +356,14 @@ static inline long long next_row(const nh_kernel_io *io)
         kernel k;                                                                                  \
         WITH_ROOM;                                                                                 \
         ROOM_OF(&k);                                                                               \
-        load(&k, io, io->step);                                                                    \
+        load(&k, io, STEP_OF(io));                                                                 \
         ENTER(&k);                                                                                 \
-        k.t = io->time + (double)io->index * io->step;                                             \
+        k.t = BEGIN_OF(io) + (double)io->index * STEP_OF(io);                                           \
         int status = start(&k);                                                                    \
         store(&k);                                                                                 \
         return status;                                                                             \
     }                                                                                              \
-    static inline int whole_##body(kernel *k, const nh_kernel_io *io, double t)                    \
+    static inline int whole_##body(kernel *k, const nh_kernel_io *io, scalar t)                    \
     {                                                                                              \
         int status = NH_KERNEL_OK;                                                                 \
         k->t = t;                                                                                  \
@@ -371,8 +372,8 @@ static inline long long next_row(const nh_kernel_io *io)
             return body(k);                                                                        \
         for (int part = 0; part < io->parts && !status; part++) {                                  \
             ENTER(k);                                                                              \
-            k->h = io->step * io->part[part];                                                      \
-            k->t = t + io->step * io->part[io->parts + part];                                      \
+            k->h = STEP_OF(io) * io->part[part];                                                   \
+            k->t = t + STEP_OF(io) * io->part[io->parts + part];                                   \
             status = body(k);                                                                      \
         }                                                                                          \
         return status;                                                                             \

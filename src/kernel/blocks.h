@@ -11,7 +11,7 @@
 
 #include "kernel/kernel.h"
 
-#if LANES == 1 && defined(__AVX__) && defined(__FMA__) && !defined(NH_EXPORTED)
+#if LANES == 1 && !defined(NH_DUAL) && defined(__AVX__) && defined(__FMA__) && !defined(NH_EXPORTED)
 #define BLOCK 4
 typedef double block __attribute__((vector_size(32)));
 

@@ -35,16 +35,19 @@ typedef struct convergence {
     real floor;                  /* a correction that stagnates below this is round-off, too */
     mask active;                 /* lanes that have not converged */
     int iteration;               /* iterations judged so far */
+#ifdef NH_DUAL
+    nh_dual_convergence dual; /* derivatives converge after their values */
+#endif
 } convergence;
 
 static inline convergence convergence_begin(void)
 {
     return (convergence){.previous = broadcast(1e300),
                          .before = broadcast(1e300),
+                         .rate = broadcast(1),
                          .least = broadcast(1e300),
                          .idle = broadcast(0),
                          .floor = broadcast(0),
-                         .rate = broadcast(1),
                          .active = ~less(broadcast(0), broadcast(0))};
 }
 
@@ -81,6 +84,10 @@ static inline mask is_round_off(const convergence *c, real change, real rate, re
  * below 1 asks for more accuracy than round-off of a step, where that can be reached. */
 static inline void convergence_judge(convergence *c, real change, real scale, double strict)
 {
+#ifdef NH_DUAL
+    if (nh_dual_follows(&c->dual, &c->active, change, scale, c->floor))
+        return;
+#endif
     const int iteration = c->iteration++;
     if (LANES == 1 && !any(c->active))
         return;
@@ -93,6 +100,9 @@ static inline void convergence_judge(convergence *c, real change, real scale, do
     c->before = select_(c->active, c->previous, c->before);
     c->previous = select_(c->active, change, c->previous);
     c->active &= ~done;
+#ifdef NH_DUAL
+    nh_dual_hold(&c->dual, &c->active);
+#endif
 }
 
 static inline void convergence_update(convergence *c, real change, real scale)

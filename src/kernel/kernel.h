@@ -85,6 +85,8 @@ typedef struct kernel {
 #define EACH(i, count) for (int i = 0; i < (count); i++)
 #endif
 #define EACH_QUICKLY EACH
+#define STEP_OF(io) ((io)->step)
+#define BEGIN_OF(io) ((io)->time)
 #ifndef NH_CALLBACKS
 #define CALL(FN, t, q, v, x, out) fn_##FN(t, q, v, x, out, k->u WATCH_OF(k))
 #else
@@ -95,9 +97,12 @@ typedef struct kernel {
 #else
 
 #include "mechanics/mechanics.h"
+#ifdef NH_DUAL
+#include "code/interpret.h"
+#endif
 typedef struct kernel { /* with copies of what steps read often */
     nh_kernel_io *io;
-    double h, t;
+    scalar h, t;
     real *q, *v, *q_low, *v_low, *memory;
     const real *u;
     real *top, *peak; /* end of the scratch in use, and the furthest it ever was */
@@ -109,8 +114,20 @@ typedef struct kernel { /* with copies of what steps read often */
     const void *self;
 } kernel;
 #include "kernel/general.h"
+#ifdef NH_DUAL
+#define EVALUATE(FN, t, q, v, x, out) nh_dual_call(k, NH_FN_##FN, t, q, v, x, out)
+static inline int nh_dual_call(const kernel *k, int fn, scalar t, const real *q, const real *v,
+                               const real *x, real *out)
+{
+    ((nh_interpreter *)k->self)->time = &t;
+    return k->call[fn](k->self, fn, t, q, v, x, out, k->u);
+}
+#else
+#define STEP_OF(io) ((io)->step)
+#define BEGIN_OF(io) ((io)->time)
 #define EVALUATE(FN, t, q, v, x, out)                                                              \
     k->call[NH_FN_##FN](k->self, NH_FN_##FN, t, q, v, x, out, k->u)
+#endif
 
 /* Notes how much scratch steps take; the run compares that with what its method asked for. It is
  * noted where some of it is given back, where Newton's method was needed, and for plain steps after

@@ -51,39 +51,40 @@ enum {
 #define newton_solve OF_VARIANT(nh_newton_solve)
 #endif
 
-typedef int newton_residual(kernel *k, const double *x, double *r, double *work);
+typedef int newton_residual(kernel *k, const real *x, real *r, real *work);
 
 /* Equations residual(x) = 0 for d unknowns, and room to solve them. The first `judged` unknowns
  * decide about convergence, each relative to its size; multipliers are not judged, because their
  * round-off may be many times their value where they hardly act. */
 typedef struct newton_problem {
     newton_residual *residual;
-    double *work;
+    real *work;
     int d, judged;
-    double *x, *size; /* unknowns; the sizes to which their round-off is relative */
-    double *weight;   /* what corrections of the judged unknowns are compared with */
-    double *J, *r, *dx, *trial, *moved;
+    double *J;
+    real *x, *size; /* unknowns; the sizes to which their round-off is relative */
+    real *r, *dx, *trial, *moved;
+    real *weight; /* what corrections of the judged unknowns are compared with */
     int *pivot;
     bool direct; /* solved without damping: the solution belongs to the starting point */
 } newton_problem;
 
-/* Doubles of workspace for d unknowns (0 if there are too many). */
+/* Reals of workspace for d unknowns (0 if there are too many). */
 static inline size_t newton_scratch(size_t d)
 {
     return d <= NEWTON_UNKNOWNS_MAX ? d * d + 8 * d + 8 : 0;
 }
 
-/* The caller sets x and size. `space` holds newton_scratch(d) doubles; `work` is passed to the
+/* The caller sets x and size. `space` holds newton_scratch(d) reals; `work` is passed to the
  * residual. */
 static inline newton_problem newton_begin(newton_residual *residual, int d, int judged,
-                                          double *space, void *work)
+                                          real *space, void *work)
 {
-    double *at = space + (size_t)d * (size_t)d;
+    real *at = space + (size_t)d * (size_t)d;
     return (newton_problem){.residual = residual,
-                            .work = (double *)work,
+                            .work = (real *)work,
                             .d = d,
                             .judged = judged,
-                            .J = space,
+                            .J = (double *)space,
                             .x = at,
                             .size = at + d,
                             .r = at + 2 * d,
@@ -101,7 +102,7 @@ static inline double newton_velocity_size(const kernel *k, int i)
 }
 
 /* The size of multipliers that act on velocities through B. */
-static inline double newton_impulse_size(const kernel *k, const double *B)
+static inline double newton_impulse_size(const kernel *k, const real *B)
 {
     const double v = largest(k, k->v, N), b = largest(k, B, NB);
     return v > 0 && b > 0 ? v / b : 1;
@@ -127,11 +128,11 @@ static inline void newton_weigh(const kernel *k, newton_problem *s, double share
 }
 
 /* The largest correction relative to its unknown's size; NAN if any is not a number. */
-static inline double newton_level(const newton_problem *s, const double *dx)
+static inline double newton_level(const newton_problem *s, const real *dx)
 {
     double most = 0, sum = 0;
     for (int j = 0; j < s->judged; j++)
-        most = fmax(most, s->weight[j] > 0 ? fabs(dx[j]) / s->weight[j] : fabs(dx[j]) > 0);
+        most = fmax(most, s->weight[j] > 0 ? fabs(dx[j]) / (double)s->weight[j] : fabs(dx[j]) > 0);
     for (int j = 0; j < s->d; j++)
         sum += dx[j];
     return isfinite(sum) ? most : NAN;
@@ -139,7 +140,7 @@ static inline double newton_level(const newton_problem *s, const double *dx)
 
 /* The residual at x. One that fails returns at once, without giving its scratch back; over the many
  * evaluations of a hopeless step that would exceed any scratch. */
-static inline int newton_evaluate(kernel *k, newton_problem *s, const double *x, double *r)
+static inline int newton_evaluate(kernel *k, newton_problem *s, const real *x, real *r)
 {
     real *top = k->top;
     const int status = s->residual(k, x, r, s->work);
@@ -189,6 +190,16 @@ static inline int newton_failed(kernel *k, const newton_problem *s, int iteratio
     return NH_KERNEL_NOT_CONVERGED;
 }
 
+/* x = J^-1 x */
+static inline void newton_apply(const newton_problem *s, real *x)
+{
+#ifdef NH_DUAL
+    nh_dual_solve(s->d, s->J, s->pivot, x);
+#else
+    nh_dense_solve(s->d, s->J, s->pivot, x);
+#endif
+}
+
 /* Sets trial = x - part dx, moved to the residual there, and r to the next correction, computed
  * from it. Returns the level of that correction; NAN if there is none. */
 static inline double newton_try(kernel *k, newton_problem *s, double part, int *status)
@@ -200,7 +211,7 @@ static inline double newton_try(kernel *k, newton_problem *s, double part, int *
         return NAN;
     for (int j = 0; j < s->d; j++)
         s->r[j] = s->moved[j];
-    nh_dense_solve(s->d, s->J, s->pivot, s->r);
+    newton_apply(s, s->r);
     return newton_level(s, s->r);
 }
 
@@ -250,7 +261,7 @@ SELDOM static int newton_approach(kernel *k, newton_problem *s, int *iterations)
             break;
         for (int j = 0; j < s->d; j++)
             s->dx[j] = s->r[j];
-        nh_dense_solve(s->d, s->J, s->pivot, s->dx);
+        newton_apply(s, s->dx);
         newton_weigh(k, s, NEWTON_ROUGH);
         const double level = newton_level(s, s->dx);
         if (level <= NEWTON_NEAR) {
@@ -292,6 +303,29 @@ SELDOM static int newton_polish(kernel *k, newton_problem *s, int *iterations)
     return level <= NEWTON_NOISE ? NH_KERNEL_OK : newton_failed(k, s, *iterations);
 }
 
+/* The derivatives of the solution, whose values are not changed any more. The residual is linear in
+ * them, and J is close enough for corrections to shrink a millionfold. */
+#ifdef NH_DUAL
+SELDOM static int newton_follow(kernel *k, newton_problem *s)
+{
+    for (int round = 0; round < NEWTON_POLISH_MAX; round++) {
+        real change = broadcast(0);
+        TRY_(newton_evaluate(k, s, s->x, s->r));
+        newton_apply(s, s->r);
+        for (int j = 0; j < s->d; j++) {
+            LANE(s->r[j], 0) = 0;
+            s->x[j] -= s->r[j];
+            change = max_(change, s->r[j]);
+        }
+        if (nh_dual_is_small(change, largest(k, s->x, s->d), round == 0 ? 0 : 1e-13))
+            break;
+    }
+    return NH_KERNEL_OK;
+}
+#else
+#define newton_follow(k, s) NH_KERNEL_OK
+#endif
+
 /* Solves the equations, starting from x. */
 SELDOM SHARED int newton_solve(kernel *k, newton_problem *s)
 {
@@ -300,7 +334,8 @@ SELDOM SHARED int newton_solve(kernel *k, newton_problem *s)
         return NH_KERNEL_NOT_CONVERGED;
     s->direct = true;
     TRY_(newton_approach(k, s, &iterations));
-    return newton_polish(k, s, &iterations);
+    TRY_(newton_polish(k, s, &iterations));
+    return newton_follow(k, s);
 }
 
 #else

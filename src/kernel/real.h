@@ -18,6 +18,10 @@
 #define NH_HAS_FMA 0
 #endif
 
+/* A number that all lanes share, such as the time or the length of a step. */
+typedef double scalar;
+#define SAME(x) LANE(x, 0) /* a `real` that is the same in all lanes */
+
 #if LANES == 1
 
 typedef double real;
@@ -166,6 +170,11 @@ static inline real abs_(real x)
 }
 
 #endif
+
+/* Where kernels compute with derivatives (dual.h): the same number without them; and true, because
+ * what is round-off in the values has derivatives all the same. */
+#define frozen_(x) (x)
+#define has_moves_() less(broadcast(0), broadcast(0))
 
 /* b where a < b, else a (also where either is not a number). */
 static inline real max_(real a, real b)

@@ -60,14 +60,14 @@ static inline void normalise(real *p)
 }
 
 /* q = q0 exp(share log tau(h u)), for shares 0, 1/2 and 1 with the Cayley map */
-static inline void move(kernel *k, int tau, double h, const real *q0, const real *u, double share,
+static inline void move(kernel *k, int tau, scalar h, const real *q0, const real *u, double share,
                         real *q)
 {
     EACH(i, N) q[i] = fma_(broadcast(share * h), u[i], q0[i]);
     EACH_ROTATION(r)
     {
         const int at = ROTATION(r), half = tau == LIE_CAYLEY && share == 0.5;
-        const double scale = half ? h : share * h;
+        const scalar scale = half ? h : share * h;
         real a[3], turn[4];
         for (int i = 0; i < 3; i++)
             a[i] = u[at + 1 + i] * scale;

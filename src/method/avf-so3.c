@@ -66,7 +66,7 @@ static inline void whole_move(kernel *k, const real *from, const real *d, real *
 }
 
 /* How far a velocity x at q moves in a time: x' time, and phi/2 = w time/2 */
-static inline void as_move(kernel *k, const real *q, const real *x, double time, real *d)
+static inline void as_move(kernel *k, const real *q, const real *x, scalar time, real *d)
 {
     EACH(i, N) d[i] = x[i] * time;
     EACH_ROTATION(r)
@@ -182,7 +182,7 @@ static inline int iterate(kernel *k, group_work *s, gauss_rule u, const real *d,
 }
 
 #ifdef NH_CAREFUL
-static int newton_gap(kernel *k, const double *x, double *r, double *work)
+static int newton_gap(kernel *k, const real *x, real *r, real *work)
 {
     group_work *s = (group_work *)work;
     int status = iterate(k, s, even_rule(k, points_by_step(k)), x, s->moved);
@@ -268,14 +268,14 @@ static int start(kernel *k)
 static inline void predict(kernel *k, const real *free, real *d)
 {
     const real *past = k->memory;
-    const double square = k->h * k->h;
+    const scalar square = k->h * k->h;
     EACH(i, N)
     d[i] = fma_(broadcast(square), (past[i] - past[N + i]) * 3.0 + past[2 * N + i], free[i]);
 }
 
 static inline void remember(kernel *k, const real *free, const real *d)
 {
-    const double inverse = 1 / (k->h * k->h);
+    const scalar inverse = 1 / (k->h * k->h);
     EACH(i, N)
     {
         k->memory[2 * N + i] = k->memory[N + i];

@@ -137,7 +137,7 @@ static inline int iterate(kernel *k, collocation_work *s, path_rule u, const rea
 }
 
 #ifdef NH_CAREFUL
-static int newton_gap(kernel *k, const double *x, double *r, double *work)
+static int newton_gap(kernel *k, const real *x, real *r, real *work)
 {
     collocation_work *s = (collocation_work *)work;
     int status = iterate(k, s, full_rule(k), x, s->moved);
@@ -155,7 +155,7 @@ static int newton(kernel *k, collocation_work *s, real *hK)
         newton_begin(newton_gap, STAGES * COMPONENTS, STAGES * COMPONENTS, space, s);
     EACH_STAGE(j) EACH(i, COMPONENTS)
     {
-        problem.x[j * COMPONENTS + i] = i < N ? k->h * k->v[i] : 0;
+        problem.x[j * COMPONENTS + i] = i < N ? k->h * k->v[i] : broadcast(0);
         problem.size[j * COMPONENTS + i] = i < N     ? fabs(k->h) * newton_velocity_size(k, i)
                                            : CARRIED ? newton_velocity_size(k, i - N)
                                                      : fabs(s->z0[i]);

@@ -35,7 +35,7 @@ static inline int mean_numerator(kernel *k, const real *d, const real *slope, re
 static inline int force(kernel *k, const real *V0, const real *u, real *kick, real *mean,
                         real *point, real *d, real *f)
 {
-    const double h = k->h;
+    const scalar h = k->h;
     real *V = mean, *slope = mean + 1, *q = point + 1 + N;
     EACH(i, N)
     {
@@ -64,7 +64,7 @@ static inline int force(kernel *k, const real *V0, const real *u, real *kick, re
 static inline int iterate(kernel *k, const real *V0, real *kick, real *mean, real *point, real *d,
                           real *u, real *w, real *l, real *close)
 {
-    const double h = k->h;
+    const scalar h = k->h;
     real *B = kick + N, *q = point + 1 + N;
     int status = force(k, V0, u, kick, mean, point, d, w);
     if (status)
@@ -93,12 +93,12 @@ static inline int iterate(kernel *k, const real *V0, real *kick, real *mean, rea
 
 /* What newton_gap needs besides its unknowns. */
 typedef struct dd_work {
-    const double *V0;
-    double *kick, *mean, *point, *d, *u;
+    const real *V0;
+    real *kick, *mean, *point, *d, *u;
 } dd_work;
 
 /* Unknowns: w = v1 - v0, l. */
-static int newton_gap(kernel *k, const double *x, double *r, double *work)
+static int newton_gap(kernel *k, const real *x, real *r, real *work)
 {
     const dd_work *c = (const dd_work *)work;
     EACH(i, N) c->u[i] = k->v[i] + x[i] / 2;
@@ -108,7 +108,7 @@ static int newton_gap(kernel *k, const double *x, double *r, double *work)
     CALL(SOLVE, k->t, k->q, k->v, r, r);
     EACH(i, N) r[i] -= x[i];
     add_B(k, r, c->kick + N, x + N);
-    double *q = c->point + 1 + N;
+    real *q = c->point + 1 + N;
     EACH(i, N) q[i] = k->q[i] + k->h / 2 * c->u[i];
     CALL(CONSTRAINT, k->t, q, c->u, 0, r + N);
     return NH_KERNEL_OK;
@@ -123,7 +123,7 @@ static int newton(kernel *k, const dd_work *c, real *w)
     newton_problem problem = newton_begin(newton_gap, d, N, space, (void *)c);
     EACH(i, d)
     {
-        problem.x[i] = 0;
+        problem.x[i] = broadcast(0);
         problem.size[i] = i < N ? newton_velocity_size(k, i) : newton_impulse_size(k, c->kick + N);
     }
     int status = newton_solve(k, &problem);
@@ -139,7 +139,7 @@ static int newton(kernel *k, const dd_work *c, real *w)
 
 static int step(kernel *k)
 {
-    const double h = k->h;
+    const scalar h = k->h;
     LOCAL(kick, N + NB + 1);
     LOCAL(mean, 1 + N);      /* V and gradV at qm */
     LOCAL(point, 1 + 2 * N); /* V and gradV at another point; that point */
@@ -164,7 +164,10 @@ static int step(kernel *k)
         TRY_(iterate(k, V0, kick, mean, point, d, u_new, w_new, l, close));
         take_increments(k, &progress, -1, STRICT, k->v, u_new, w_new, u, w);
         if (has_failed(&progress, ITERATIONS_MAX)) {
-            TRY_(BY_NEWTON(newton(k, &(dd_work){V0, kick, mean, point, d, u}, w), &progress.all));
+#ifdef NH_CAREFUL
+            const dd_work work = {V0, kick, mean, point, d, u};
+#endif
+            TRY_(BY_NEWTON(newton(k, &work, w), &progress.all));
             break;
         }
     } while (!has_converged(&progress));

@@ -93,7 +93,7 @@ static inline void constrain(kernel *k, const suslov_work *s, const real *from, 
 /* s->moved: xi - xi0 by the first equation, from xi */
 static inline int iterate(kernel *k, const suslov_work *s, const real *xi)
 {
-    const double h = k->h;
+    const scalar h = k->h;
     move(k, LIE_CAYLEY, h, k->q, xi, 0.5, s->q);
     to_velocity(k, s->q, xi, s->v);
     CALL(END, k->t + h / 2, s->q, s->v, 0, s->end);
@@ -108,7 +108,7 @@ static inline int iterate(kernel *k, const suslov_work *s, const real *xi)
 }
 
 #ifdef NH_CAREFUL
-static int newton_gap(kernel *k, const double *x, double *r, double *work)
+static int newton_gap(kernel *k, const real *x, real *r, real *work)
 {
     suslov_work *s = (suslov_work *)work;
     int status = iterate(k, s, x);
@@ -165,7 +165,7 @@ static inline int fixed_point(kernel *k, suslov_work *s, real *xi)
 /* xi1 - xi, at the end s->q of the step */
 static inline int finish(kernel *k, const suslov_work *s, const real *xi, real *change)
 {
-    const double t1 = k->t + k->h;
+    const scalar t1 = k->t + k->h;
     to_velocity(k, s->q, xi, s->v);
     CALL(END, t1, s->q, s->v, 0, s->end);
     CALL(KICK, t1, s->q, s->v, 0, s->kick);
@@ -224,9 +224,9 @@ static int step(kernel *k)
                      .x = vectors + 7 * N,
                      .rows = rows,
                      .l = matrices,
-                     .beta = matrices + MA,
                      .matrix = matrices + 2 * MA,
-                     .w = matrices + 2 * MA + MA * MA};
+                     .w = matrices + 2 * MA + MA * MA,
+                     .beta = matrices + MA};
     EACH(i, N) xi[i] = xi0[i];
     TRY_(fixed_point(k, &s, xi));
     whole_move(k, xi, dq);

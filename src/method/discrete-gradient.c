@@ -197,7 +197,7 @@ static inline int iterate(kernel *k, gradient_work *s, int few, const real *dz, 
 }
 
 #ifdef NH_CAREFUL
-static int newton_gap(kernel *k, const double *x, double *r, double *work)
+static int newton_gap(kernel *k, const real *x, real *r, real *work)
 {
     gradient_work *s = (gradient_work *)work;
     int status = iterate(k, s, 0, x, s->moved);
@@ -214,7 +214,7 @@ static int newton(kernel *k, gradient_work *s, real *dz)
     newton_problem problem = newton_begin(newton_gap, UNKNOWNS, UNKNOWNS, space, s);
     EACH(i, UNKNOWNS)
     {
-        problem.x[i] = i < N ? k->h * k->v[i] : 0;
+        problem.x[i] = i < N ? k->h * k->v[i] : broadcast(0);
         problem.size[i] = i < N ? fabs(k->h) * newton_velocity_size(k, i) : fabs(s->z0[i]);
     }
     int status = newton_solve(k, &problem);
@@ -299,7 +299,7 @@ static int start(kernel *k)
 
 static inline void predict(kernel *k, real *dz)
 {
-    const double h = k->h;
+    const scalar h = k->h;
     const real *past = k->memory;
     EACH(i, UNKNOWNS)
     {
@@ -312,7 +312,7 @@ static inline void predict(kernel *k, real *dz)
 
 static inline void remember(kernel *k, const real *dz)
 {
-    const double h = k->h;
+    const scalar h = k->h;
     EACH(i, UNKNOWNS)
     {
         k->memory[2 * UNKNOWNS + i] = k->memory[UNKNOWNS + i];

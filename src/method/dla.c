@@ -22,21 +22,23 @@ typedef struct parts {
 #ifdef NH_CAREFUL
 
 /* x: v1, l. r: the residual of M^-1 times the equation for v1, and the constraints. */
-static int newton_gap(kernel *k, const double *x, double *r, double *work)
+static int newton_gap(kernel *k, const real *x, real *r, real *work)
 {
     const parts *s = (const parts *)work;
-    const double alpha = OPTION(0), t1 = k->t + k->h, *v = x, *l = x + N;
+    const double alpha = OPTION(0);
+    const scalar t1 = k->t + k->h;
+    const real *v = x, *l = x + N;
     EACH(i, N) s->q[i] = fma_(alpha * k->h, v[i], s->qa[i]);
     CALL(KICK, t1, s->q, k->v, 0, s->kick);
     CALL(CLOSE, t1, s->q, v, s->B, s->close);
-    EACH(i, N) r[i] = 0;
+    EACH(i, N) r[i] = broadcast(0);
     add_B(k, r, s->B, l);
     EACH(i, N) r[i] = v[i] - fma_((1 - alpha) * k->h, s->kick[i], s->free[i] + r[i]);
     EACH(i, M) r[N + i] = s->close[M + i];
     return NH_KERNEL_OK;
 }
 
-static int newton(kernel *k, const parts *s, double *v)
+static int newton(kernel *k, const parts *s, real *v)
 {
     const int d = N + M;
     if (newton_scratch((size_t)d) == 0)
@@ -45,7 +47,7 @@ static int newton(kernel *k, const parts *s, double *v)
     newton_problem problem = newton_begin(newton_gap, d, N, space, (void *)s);
     EACH(i, d)
     {
-        problem.x[i] = i < N ? s->free[i] : 0;
+        problem.x[i] = i < N ? s->free[i] : broadcast(0);
         problem.size[i] = i < N ? newton_velocity_size(k, i) : newton_impulse_size(k, s->B);
     }
     TRY_(newton_solve(k, &problem));
@@ -59,7 +61,8 @@ static int newton(kernel *k, const parts *s, double *v)
 
 static inline int prepare(kernel *k, const parts *s, real *v)
 {
-    const double h = k->h, alpha = OPTION(0);
+    const double alpha = OPTION(0);
+    const scalar h = k->h;
     EACH(i, N) s->free[i] = k->v[i];
     if (alpha != 0) {
         CALL(KICK, k->t, k->q, k->v, 0, s->kick);
@@ -78,7 +81,8 @@ static inline int prepare(kernel *k, const parts *s, real *v)
  * system see the converged driver unchanged. */
 static inline int iterate(kernel *k, const parts *s, coupled_convergence *progress, real *v)
 {
-    const double h = k->h, alpha = OPTION(0), to_q1 = alpha * h;
+    const double alpha = OPTION(0);
+    const scalar h = k->h, to_q1 = alpha * h;
     EACH(i, N) s->q[i] = fma_(broadcast(to_q1), v[i], s->qa[i]);
     EACH(i, N) s->next[i] = s->free[i];
     if (alpha != 1) {
@@ -117,7 +121,8 @@ static inline int solve(kernel *k, const parts *s, real *v)
 
 static int step(kernel *k)
 {
-    const double h = k->h, alpha = OPTION(0);
+    const double alpha = OPTION(0);
+    const scalar h = k->h;
     LOCAL(kick, N + NB);
     LOCAL(B, NB + 1);
     LOCAL(close, 2 * M);

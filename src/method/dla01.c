@@ -18,7 +18,7 @@
 
 /* Solves for the multipliers where they move coordinates on which the constraints depend:
  * repeatedly, until v has converged. */
-APART static int iterate(kernel *k, double t1, const real *qm, const real *B, real *q, real *v)
+APART static int iterate(kernel *k, scalar t1, const real *qm, const real *B, real *q, real *v)
 {
     LOCAL(close, 2 * M); /* correction of the multipliers, residual */
     LOCAL(change, N);
@@ -58,7 +58,7 @@ static int step(kernel *k)
 {
     if (POSITIONS > 0)
         return step_on_surface(k);
-    const double h = k->h, t = k->t;
+    const scalar h = k->h, t = k->t;
     LOCAL(pushed, N + NB + 1); /* v after the force, not yet on the constraints; B; h/2 */
     LOCAL(qm, N);
     LOCAL(q, N);

@@ -36,7 +36,7 @@
 /* ---- the interpolation of the method ---- */
 
 /* Extends the current step by the stages of its interpolation, in some lanes. */
-static ASIDE int extend(kernel *k, const flow *f, double t, real h, mask lanes, real *slope,
+static ASIDE int extend(kernel *k, const flow *f, scalar t, real h, mask lanes, real *slope,
                         const real *y1)
 {
     HOLD(k);
@@ -197,7 +197,7 @@ static inline void lay(kernel *k, const flow *f, const span *s, real h, real who
 }
 
 /* Builds the bridge over the current step, in some lanes. */
-static inline int build_bridge(kernel *k, const flow *f, double t, real h, mask lanes, real ratio,
+static inline int build_bridge(kernel *k, const flow *f, scalar t, real h, mask lanes, real ratio,
                                real *slope, const real *rise)
 {
     HOLD(k);
@@ -216,7 +216,7 @@ static inline int build_bridge(kernel *k, const flow *f, double t, real h, mask 
         piece_put(at + N + c, piece_of(per_h) * piece_sum(s.pier.rate, of, TERMS - 1));
         piece_put(bend + c, piece_sum(s.pier.bend, of, TERMS - 1));
     }
-    TRY_(slope_at(k, t + PIER * LANE(h, 0), at, a));
+    TRY_(slope_at(k, t + PIER * SAME(h), at, a));
     EACH(c, N) laid[(TERMS - 1) * N + c] = fma_(h * h, a[c], -bend[c]) * s.pier_inverse;
     EACH(c, LANES > 1 ? TERMS * N : 0) f->change[c] = select_(lanes, laid[c], f->change[c]);
     (void)lanes;
@@ -266,7 +266,7 @@ static inline void keep_past(const kernel *k, const flow *f, mask good, real h, 
 }
 
 /* Prepares the interpolation within the current step, in the lanes that end in it. */
-static ASIDE int prepare_interpolation(kernel *k, const flow *f, double t, real h, mask lanes,
+static ASIDE int prepare_interpolation(kernel *k, const flow *f, scalar t, real h, mask lanes,
                                        real error, real *slope, const real *y1, const real *rise)
 {
     if (LANES == 1)

@@ -251,7 +251,7 @@ static inline void learn(kernel *k, mask open, mask good, mask blurred, real h, 
 
 /* The stages of an attempt and the new state with its error; also its slope, if the error needs it.
  * The first slope is known. */
-static inline int explore(kernel *k, const flow *f, double t, real h, real *slope, real *rise,
+static inline int explore(kernel *k, const flow *f, scalar t, real h, real *slope, real *rise,
                           real *y1, real *late, real *unit, real *kinetic, real *error)
 {
     TRY_(reach(k, t, h, f->y, 1, STAGES - 1, slope, late));
@@ -278,8 +278,8 @@ static inline int attempt(kernel *k, const flow *f, mask open, real end, real *s
     LOCAL(unit, STATE);
     real kinetic = k->memory[KINETIC], error;
     const real begin = k->memory[BEGIN] + k->memory[LENGTH];
-    const double t = k->t + LANE(begin, 0);
-    real h = k->memory[NEXT];
+    const scalar t = k->t + LANE(begin, 0);
+    real h = frozen_(k->memory[NEXT]);
     if (k->io->bound != 0) {
         const real room = broadcast(k->io->bound - k->t) - begin;
         h = select_(less(room, h), room, h);
@@ -318,7 +318,7 @@ static inline int attempt(kernel *k, const flow *f, mask open, real end, real *s
  * acceleration: the potential energy then decreases by twice the kinetic energy that the
  * acceleration would have as a velocity. It is moved no further than an interpolation may be
  * off. */
-static inline int rest_at_energy(kernel *k, double t, real *q, real *v, real missing)
+static inline int rest_at_energy(kernel *k, scalar t, real *q, real *v, real missing)
 {
     HOLD(k);
     LOCAL(a, N + M);

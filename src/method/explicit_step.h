@@ -66,7 +66,7 @@ static inline flow flow_of(kernel *k)
 enum { SETTLE_ITERATIONS_MAX = 30 };
 
 /* Projects v onto constraints that are not affine in it: Newton's method along B. */
-static inline int settle_nonlinear(kernel *k, double t, const real *q, real *v, real *room)
+static inline int settle_nonlinear(kernel *k, scalar t, const real *q, real *v, real *room)
 {
     real *B = room + N, *d = B + NB + 1, *shift = d + 2 * M;
     convergence progress = convergence_begin();
@@ -118,7 +118,7 @@ static inline void scale_velocity(kernel *k, real energy, real before, const rea
 {
     const real T = w[N], V = w[N + 1], gap = (energy - V) - T;
     const real size = abs_(energy) + abs_(V) + T, square = (energy - V) / T;
-    const mask off = less(size * ROUND_OFF, abs_(gap));
+    const mask off = has_moves_() | less(size * ROUND_OFF, abs_(gap)); /* its derivatives count */
     const mask wanted = off & less(broadcast(0.25), square) & less(square, broadcast(4)) &
                         may_scale(k, w, sqrt_(square) - 1.0, before);
     const real factor = select_(wanted, sqrt_(square), broadcast(1));
@@ -130,7 +130,7 @@ static inline void scale_velocity(kernel *k, real energy, real before, const rea
 
 /* Moves q to the conditions on positions, in directions that the constraints on velocities
  * allow. */
-static inline int settle_positions(kernel *k, double t, real *q, const real *v, real *move)
+static inline int settle_positions(kernel *k, scalar t, real *q, const real *v, real *move)
 {
     convergence progress = convergence_begin();
     progress.floor = broadcast(64 * ROUND_OFF * SIZE_OF_POSITIONS);
@@ -149,7 +149,7 @@ static inline int settle_positions(kernel *k, double t, real *q, const real *v, 
 
 /* Settles a state: conditions, constraints and energy. `before` is the kinetic energy at the start
  * of the step. */
-static ONCE int settle(kernel *k, double t, real *q, real *v, real before, real *kinetic,
+static ONCE int settle(kernel *k, scalar t, real *q, real *v, real before, real *kinetic,
                        real *missing)
 {
     HOLD(k);
@@ -240,7 +240,7 @@ static inline void complete(const kernel *k, const double *weight, const real *n
     EACH(c, N) at[c] = fma_(h, sum[c], y[c]);
 }
 
-static inline int slope_at(kernel *k, double t, const real *at, real *out)
+static inline int slope_at(kernel *k, scalar t, const real *at, real *out)
 {
     CALL(ACCELERATION, t, at, at + N, 0, out);
     return NH_KERNEL_OK;
@@ -249,7 +249,7 @@ static inline int slope_at(kernel *k, double t, const real *at, real *out)
 /* The slopes of points `first` to `last`, none of which is the new state. `late`, or NULL, gets the
  * last stage, if that is the last point. Whatever does not depend on the slope of a point is done
  * for the next point before that slope is computed, so that the processor can do both at once. */
-static ONCE int reach(kernel *k, double t, real h, const real *y, int first, int last, real *slope,
+static ONCE int reach(kernel *k, scalar t, real h, const real *y, int first, int last, real *slope,
                       real *late)
 {
     HOLD(k);
@@ -266,7 +266,7 @@ static ONCE int reach(kernel *k, double t, real h, const real *y, int first, int
         EACH(c, N) out[c] = at[N + c];
         if (i < last)
             combine(k, ROW(i + 1), i, slope, sum);
-        TRY_(slope_at(k, t + NODE(i) * LANE(h, 0), at, out + N));
+        TRY_(slope_at(k, t + NODE(i) * SAME(h), at, out + N));
         if (i < last) {
             at = late && i + 1 == last ? late : room;
             complete(k, ROW(i + 1) + i, out, h, y, sum, at);
@@ -289,7 +289,7 @@ static ONCE void propose(const kernel *k, real h, const real *y, const real *slo
 
 /* Settles the proposed state and computes its slope; `rise`, if not NULL, becomes its distance from
  * y. */
-static ONCE int arrive(kernel *k, double t, real h, real *y1, real *rise, real *slope,
+static ONCE int arrive(kernel *k, scalar t, real h, real *y1, real *rise, real *slope,
                        real *kinetic)
 {
     HOLD(k);
@@ -297,11 +297,11 @@ static ONCE int arrive(kernel *k, double t, real h, real *y1, real *rise, real *
     real *out = slope + STAGES * WIDTH;
     if (rise)
         copy_blocks(proposed, y1, STATE);
-    TRY_(settle(k, t + LANE(h, 0), y1, y1 + N, k->memory[KINETIC], kinetic, 0));
+    TRY_(settle(k, t + SAME(h), y1, y1 + N, k->memory[KINETIC], kinetic, 0));
     if (rise)
         EACH(c, STATE) rise[c] = fma_(h, rise[c], y1[c] - proposed[c]);
     EACH(c, N) out[c] = y1[N + c];
-    TRY_(slope_at(k, t + LANE(h, 0), y1, out + N));
+    TRY_(slope_at(k, t + SAME(h), y1, out + N));
     RELEASE(k);
     return NH_KERNEL_OK;
 }

@@ -89,7 +89,7 @@ static inline real sum_of(const kernel *k, const double *c, int count, const rea
 
 static inline void place_points(kernel *k, const work *w)
 {
-    const double h = k->h;
+    const scalar h = k->h;
     for (int i = 0; i < POINTS; i++)
         EACH(n, N)
         {
@@ -127,7 +127,7 @@ static inline void push_node(kernel *k, const work *w, int j)
  * require. */
 static int evaluate(kernel *k, const work *w)
 {
-    const double h = k->h, t = k->t;
+    const scalar h = k->h, t = k->t;
     place_points(k, w);
     for (int i = 0; i < S; i++)
         CALL(STAGE, t + TABLE_C[i] * h, w->Q + i * N, w->V + i * N, 0, STAGE_P(i));
@@ -229,7 +229,7 @@ static int make_system(kernel *k, const work *w)
 /* dx, dZ: corrections after which the equations hold, with M, A and G frozen. */
 static int correct(kernel *k, const work *w)
 {
-    const double h = k->h, t = k->t;
+    const scalar h = k->h, t = k->t;
     for (int i = 0; i < POINTS; i++) {
         real *dx = w->dx + i * N;
         const real *Q = i < S ? w->Q + i * N : w->Qt + S * N;
@@ -278,14 +278,14 @@ static inline void apply(kernel *k, const work *w, convergence *progress)
 
 #ifdef NH_CAREFUL
 
-static int newton_gap(kernel *k, const double *x, double *r, double *at)
+static int newton_gap(kernel *k, const real *x, real *r, real *at)
 {
     const work *w = (const work *)at;
     EACH(e, POINTS * N) w->x[e] = x[e];
     EACH(e, IMPULSES) w->Z[e] = x[POINTS * N + e];
     TRY_(evaluate(k, w));
     EACH(e, POINTS * N) r[e] = w->dx[e];
-    EACH(e, POINTS * N) w->dx[e] = 0;
+    EACH(e, POINTS * N) w->dx[e] = broadcast(0);
     find_defects(k, w, r + POINTS * N);
     return NH_KERNEL_OK;
 }
@@ -294,10 +294,11 @@ static int newton_gap(kernel *k, const double *x, double *r, double *at)
  * the constraints act on them. */
 static int newton_sizes(kernel *k, const work *w, newton_problem *problem)
 {
-    double *size = problem->size, most = 0, of_K = 0;
+    real *size = problem->size;
+    double most = 0, of_K = 0;
     EACH(e, POINTS * N) size[e] = newton_velocity_size(k, e % N);
-    EACH(e, POINTS * N) w->x[e] = 0;
-    EACH(e, IMPULSES) w->Z[e] = 0;
+    EACH(e, POINTS * N) w->x[e] = broadcast(0);
+    EACH(e, IMPULSES) w->Z[e] = broadcast(0);
     TRY_(evaluate(k, w));
     for (int j = 0; j < S; j++) {
         most = fmax(most, fmax(largest(k, STAGE_P(j), N), fabs(k->h) * largest(k, STAGE_F(j), N)));
@@ -315,11 +316,11 @@ static int newton(kernel *k, work *w)
     LOCAL(space, newton_scratch((size_t)d));
     newton_problem problem = newton_begin(newton_gap, d, POINTS * N, space, w);
     TRY_(newton_sizes(k, w, &problem));
-    EACH(e, d) problem.x[e] = 0;
+    EACH(e, d) problem.x[e] = broadcast(0);
     const int status = newton_solve(k, &problem);
     if (!status && !problem.direct)
         return NH_KERNEL_NOT_CONVERGED;
-    return status ? status : newton_gap(k, problem.x, space, (double *)w);
+    return status ? status : newton_gap(k, problem.x, space, (real *)w);
 }
 
 #endif

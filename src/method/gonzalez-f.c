@@ -69,7 +69,7 @@ static inline int mean_numerator(kernel *k, const unknowns *x, const places *at,
 /* The midpoint given by u and vm: its block, with F reduced to -dH/dq, and d. */
 static inline int midpoint(kernel *k, const unknowns *x, const places *at)
 {
-    const double h = k->h;
+    const scalar h = k->h;
     EACH(i, N)
     {
         at->d[i] = x->u[i] * h;
@@ -139,7 +139,7 @@ static inline int end_velocity(kernel *k, const unknowns *x, const places *at)
 
 static inline int iterate(kernel *k, const unknowns *x, const places *at, real *gap, real *close)
 {
-    const double h = k->h;
+    const scalar h = k->h;
     real *q = at->q, *v = at->v, *r = at->r, *stage = at->stage, kappa;
     int status = midpoint(k, x, at);
     if (!status)
@@ -175,10 +175,10 @@ static inline int iterate(kernel *k, const unknowns *x, const places *at, real *
 
 #ifdef NH_CAREFUL
 
-static int newton_gap(kernel *k, const double *x, double *r, double *work)
+static int newton_gap(kernel *k, const real *x, real *r, real *work)
 {
     const places *at = (const places *)work;
-    double *own = (double *)x, kappa = 0;
+    real *own = (real *)x, kappa = broadcast(0);
     const unknowns y = {own, own + N, own + 2 * N, own + 3 * N};
     int status = midpoint(k, &y, at);
     EACH(i, N) at->r[i] = 2 * (P(at->stage)[i] - at->p0[i]);
@@ -210,7 +210,7 @@ static int newton(kernel *k, places *at, real *u, real *w)
     newton_problem problem = newton_begin(newton_gap, d, 3 * N, space, at);
     EACH(i, d)
     {
-        problem.x[i] = i < 2 * N ? k->v[i % N] : 0;
+        problem.x[i] = i < 2 * N ? k->v[i % N] : broadcast(0);
         problem.size[i] =
             i < 3 * N ? newton_velocity_size(k, i % N) : newton_impulse_size(k, B(at->stage));
     }
@@ -227,7 +227,7 @@ static int newton(kernel *k, places *at, real *u, real *w)
 
 static int step(kernel *k)
 {
-    const double h = k->h;
+    const scalar h = k->h;
     LOCAL(first, N + M + NK); /* p, k, K at q0 */
     LOCAL(E0, 1 + N);
     LOCAL(gyro, 1 + N);

@@ -30,7 +30,8 @@ enum { MEAN_NODES = 6, ITERATIONS_MAX = 50 };
 /* Avoids division by zero where nothing moves: the numerator vanishes there as well. */
 static inline real kappa_of(real numerator, real square)
 {
-    return numerator / max_(square, broadcast(1e-290));
+    const real least = broadcast(1e-290);
+    return numerator / select_(less(square, least), least, square);
 }
 
 static inline real dot(const kernel *k, const real *a, const real *b, int count)

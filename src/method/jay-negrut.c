@@ -76,7 +76,7 @@ static inline void velocity_change(kernel *k, const known *c, const real *I1, re
 static inline int iterate(kernel *k, const known *c, real *kick, real *I1, real *R1, real *u,
                           real *w, real *q, real *v, real *close)
 {
-    const double h = k->h, t1 = k->t + h;
+    const scalar h = k->h, t1 = k->t + h;
     real *B = kick + N;
     EACH(i, N)
     {
@@ -112,16 +112,17 @@ static inline int iterate(kernel *k, const known *c, real *kick, real *I1, real 
 /* What newton_gap needs besides its unknowns w = v1 - v0 and R1 = h l1. */
 typedef struct jay_negrut_work {
     const known *known;
-    double *kick, *I1, *u, *q, *v;
+    real *kick, *I1, *u, *q, *v;
 } jay_negrut_work;
 
-static int newton_gap(kernel *k, const double *x, double *r, double *work)
+static int newton_gap(kernel *k, const real *x, real *r, real *work)
 {
     const jay_negrut_work *c = (const jay_negrut_work *)work;
-    const double h = k->h, *w = x;
+    const scalar h = k->h;
+    const real *w = x;
     EACH(i, N) /* since w = (1 - gamma) J0 + gamma J1 */
     {
-        const double J1 = (w[i] - (1 - GAMMA) * c->known->J0[i]) / GAMMA;
+        const real J1 = (w[i] - (1 - GAMMA) * c->known->J0[i]) / GAMMA;
         c->I1[i] = (GENERALISED ? J1 - c->known->rest[i] : J1) / SHARE;
         c->v[i] = k->v[i] + w[i];
     }
@@ -143,12 +144,12 @@ static int newton(kernel *k, const jay_negrut_work *c, real *w, real *R1)
     newton_problem problem = newton_begin(newton_gap, d, N, space, (void *)c);
     EACH(i, d)
     {
-        problem.x[i] = i < N ? 0 : k->h * MEMORY_L[i - N];
+        problem.x[i] = i < N ? broadcast(0) : k->h * MEMORY_L[i - N];
         problem.size[i] = i < N ? newton_velocity_size(k, i) : newton_impulse_size(k, c->kick + N);
     }
     int status = newton_solve(k, &problem);
     if (!status) /* u of the solution, not of the last difference taken for the Jacobian */
-        status = newton_gap(k, problem.x, space, (double *)c);
+        status = newton_gap(k, problem.x, space, (real *)c);
     EACH(i, N) w[i] = problem.x[i];
     EACH(j, M) R1[j] = problem.x[N + j];
     return status;
@@ -169,7 +170,7 @@ static inline void find_known(kernel *k, const real *I0, real *J0, real *rest)
 
 static int step(kernel *k)
 {
-    const double h = k->h;
+    const scalar h = k->h;
     LOCAL(kick, N + NB + 1);
     LOCAL(I0, N);
     LOCAL(J0, N);
@@ -205,8 +206,10 @@ static int step(kernel *k)
         if (BETA == 0 && SEPARABLE && AFFINE)
             break; /* where the force is explicit, one iteration is exact */
         if (has_failed(&progress, ITERATIONS_MAX)) {
-            TRY_(BY_NEWTON(newton(k, &(jay_negrut_work){&c, kick, I1, u, q, v}, w, l),
-                           &progress.all));
+#ifdef NH_CAREFUL
+            const jay_negrut_work work = {&c, kick, I1, u, q, v};
+#endif
+            TRY_(BY_NEWTON(newton(k, &work, w, l), &progress.all));
             break;
         }
     } while (!has_converged(&progress));

@@ -75,7 +75,7 @@ static int step(kernel *k)
 {
     if (POSITIONS > 0)
         return step_on_surface(k);
-    const double h = k->h, t = k->t;
+    const scalar h = k->h, t = k->t;
     LOCAL(pushed, N + NB); /* v1 before it satisfies the constraints; B */
     LOCAL(q, N);
     LOCAL(v, N);

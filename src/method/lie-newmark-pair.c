@@ -8,7 +8,7 @@
 
 static int step(kernel *k)
 {
-    const double h = k->h / 2;
+    const scalar h = k->h / 2;
     LOCAL(xi0, N);
     LOCAL(xi1, N);
     LOCAL(q, N);

@@ -24,13 +24,14 @@ enum { LIE_ITERATIONS_MAX = 50 };
 #define END_SIZE (N + M + NK)
 
 typedef struct lie_newmark {
-    double h, t, alpha;
+    scalar h, t;
+    double alpha;
     double u0, u1, v0, v1; /* coefficients of I0 and I1 in u and in xi1 */
     int tau;
     const real *q0, *xi0;
 } lie_newmark;
 
-static inline lie_newmark lie_newmark_of(double h, double t, double beta, double beta2,
+static inline lie_newmark lie_newmark_of(scalar h, scalar t, double beta, double beta2,
                                          double alpha, int tau, const real *q0, const real *xi0)
 {
     const double gamma = 0.5 + beta - beta2;
@@ -77,7 +78,7 @@ static inline void lie_add_impulses(kernel *k, const lie_work *w, const real *q,
 static int lie_evaluate(kernel *k, const lie_newmark *p, const lie_work *w, const real *u,
                         const real *dw)
 {
-    const double h = p->h, t1 = p->t + h;
+    const scalar h = p->h, t1 = p->t + h;
     move(k, p->tau, p->h, p->q0, u, p->alpha, w->qa);
     move(k, p->tau, p->h, p->q0, u, 1, w->q1);
     to_velocity(k, w->qa, u, w->v);

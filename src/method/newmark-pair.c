@@ -10,7 +10,7 @@
 
 static int step(kernel *k)
 {
-    const double h = k->h / 2;
+    const scalar h = k->h / 2;
     LOCAL(u, N);
     LOCAL(w, N);
     LOCAL(u2, N);

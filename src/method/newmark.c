@@ -21,7 +21,7 @@
 
 static int step(kernel *k)
 {
-    const double h = k->h;
+    const scalar h = k->h;
     const newmark p = {.h = h,
                        .t = k->t,
                        .beta = OPTION(0),

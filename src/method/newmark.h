@@ -28,7 +28,8 @@ enum { NEWMARK_POINT, NEWMARK_AVERAGE };
 enum { ITERATIONS_MAX = 50 };
 
 typedef struct newmark {
-    double h, t, beta, beta2, alpha;
+    scalar h, t;
+    double beta, beta2, alpha;
     const real *q0, *v0;
 } newmark;
 
@@ -63,7 +64,8 @@ typedef struct newmark_work {
 /* The discrete constraint at u: s->close = (y, residual) for reactions s->x = (Bu, ...). */
 static INLINED int newmark_close(kernel *k, const newmark *p, const newmark_work *s, const real *u)
 {
-    const double h = p->h, alpha = p->alpha;
+    const double alpha = p->alpha;
+    const scalar h = p->h;
     real *x = s->x;
     if (NEWMARK_CONSTRAINT == NEWMARK_POINT) {
         EACH(i, N) s->q[i] = fma_(broadcast(alpha * h), u[i], p->q0[i]);
@@ -128,7 +130,7 @@ static INLINED int newmark_position(kernel *k, const newmark *p, const newmark_w
 static INLINED int newmark_velocity(kernel *k, const newmark *p, const newmark_weights *a,
                                     const newmark_work *s, const real *u, real *w)
 {
-    const double h = p->h, t1 = p->t + h;
+    const scalar h = p->h, t1 = p->t + h;
     const real *B0 = s->kick0 + N, *B1 = s->kick1 + N;
     real *x = s->x, *close = s->close;
     EACH(i, N)
@@ -172,18 +174,19 @@ typedef struct newmark_problem {
     const newmark *p;
     const newmark_weights *a;
     const newmark_work *s;
-    double *u;
+    real *u;
 } newmark_problem;
 
 /* Unknowns: w = v1 - v0, R0, R1. Since gamma > 0, u follows from w and I0. */
-static int newmark_gap(kernel *k, const double *x, double *r, double *work)
+static int newmark_gap(kernel *k, const real *x, real *r, real *work)
 {
     const newmark_problem *c = (const newmark_problem *)work;
     const newmark *p = c->p;
     const newmark_weights *a = c->a;
     const newmark_work *s = c->s;
-    const double h = p->h, *w = x, *R0 = x + N, *R1 = R0 + M;
-    double *k_u = r + N, *k_v = k_u + M;
+    const scalar h = p->h;
+    const real *w = x, *R0 = x + N, *R1 = R0 + M;
+    real *k_u = r + N, *k_v = k_u + M;
     EACH(i, N) s->I0[i] = h * s->kick0[i];
     add_B(k, s->I0, s->kick0 + N, R0);
     EACH(i, N)
@@ -209,7 +212,7 @@ static int newmark_gap(kernel *k, const double *x, double *r, double *work)
 }
 
 static int newmark_newton(kernel *k, const newmark *p, const newmark_weights *a,
-                          const newmark_work *s, double *u, double *w)
+                          const newmark_work *s, real *u, real *w)
 {
     const int d = N + 2 * M;
     if (newton_scratch((size_t)d) == 0)
@@ -219,12 +222,12 @@ static int newmark_newton(kernel *k, const newmark *p, const newmark_weights *a,
     newton_problem problem = newton_begin(newmark_gap, d, N, space, &c);
     EACH(i, d)
     {
-        problem.x[i] = 0;
+        problem.x[i] = broadcast(0);
         problem.size[i] = i < N ? newton_velocity_size(k, i) : newton_impulse_size(k, s->kick0 + N);
     }
     int status = newton_solve(k, &problem);
     if (!status) /* u of the solution, not of the last difference taken for the Jacobian */
-        status = newmark_gap(k, problem.x, space, (double *)&c);
+        status = newmark_gap(k, problem.x, space, (real *)&c);
     EACH(i, N) w[i] = problem.x[i];
     return status;
 }

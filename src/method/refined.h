@@ -43,7 +43,7 @@ static inline void go_back(kernel *k, const snapshot *s)
  * the previous step only helps a step of the same length. */
 static int in_parts(kernel *k, const snapshot *from, int parts, int remembered)
 {
-    const double h = k->h, t = k->t;
+    const scalar h = k->h, t = k->t;
     int status = NH_KERNEL_OK;
     go_back(k, from);
     if (parts != remembered)

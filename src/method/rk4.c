@@ -7,7 +7,7 @@
 
 static int step(kernel *k)
 {
-    const double h = k->h, t = k->t;
+    const scalar h = k->h, t = k->t;
     LOCAL(a, N + M);
     LOCAL(q, N);
     LOCAL(v, N);
@@ -23,7 +23,7 @@ static int step(kernel *k)
         v[i] = fma_(broadcast(h / 2), a[i], k->v[i]);
     }
     for (int stage = 1; stage <= 2; stage++) {
-        const double next = stage == 1 ? h / 2 : h;
+        const scalar next = stage == 1 ? h / 2 : h;
         CALL(ACCELERATION, t + h / 2, q, v, 0, a);
         EACH(i, N)
         {

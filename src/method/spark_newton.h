@@ -12,7 +12,7 @@ typedef struct newton_arrays {
 } newton_arrays;
 
 /* x: the unknowns and X. r: the residuals of the unknowns, and the conditions. work: the arrays. */
-static int newton_gap(kernel *k, const double *x, double *r, double *work)
+static int newton_gap(kernel *k, const real *x, real *r, real *work)
 {
     spark *s = ((newton_arrays *)work)->s;
     spark_round *t = ((newton_arrays *)work)->t;
@@ -25,7 +25,7 @@ static int newton_gap(kernel *k, const double *x, double *r, double *work)
         find_gaps_rises(k, s, t, r);
     for (int c = 0; c < S; c++)
         for (int e = 0; e < M; e++) {
-            double sum = 0;
+            real sum = broadcast(0);
             EACH_POINT(i) sum += weights_of_condition(k, i, e)[c * POINTS] * POINT_k(i)[e];
             r[UNKNOWNS * N + c * M + e] = sum;
         }
@@ -41,10 +41,11 @@ static int newton_gap(kernel *k, const double *x, double *r, double *work)
  * the constraints act on them. */
 static int newton_sizes(kernel *k, spark *s, spark_round *t, newton_problem *problem)
 {
-    double *size = problem->size, most = 0, of_K = 0;
+    real *size = problem->size;
+    double most = 0, of_K = 0;
     EACH(e, UNKNOWNS * N) size[e] = newton_velocity_size(k, e % N);
-    EACH(e, UNKNOWNS * N) s->x[e] = 0;
-    EACH(e, S * M) s->X[e] = 0;
+    EACH(e, UNKNOWNS * N) s->x[e] = broadcast(0);
+    EACH(e, S * M) s->X[e] = broadcast(0);
     set_base(k, s);
     TRY_(evaluate(k, s, t));
     EACH_STAGE(j)
@@ -69,16 +70,16 @@ enum { GUESS_ROUNDS_MAX = 14 }; /* a rate of 0.2; if it is slower, the guess is 
 /* Finds the rises by collocation on q' = v, v' = a(t, q, v) with the same weights: near a singular
  * mass matrix, momenta hardly determine the velocities, but accelerations do. Returns whether that
  * converged. */
-static int guess_by_accelerations(kernel *k, spark *s, spark_round *t, double *slope)
+static int guess_by_accelerations(kernel *k, spark *s, spark_round *t, real *slope)
 {
     const int width = N + M;
     double change = 1, size = 0;
     set_base(k, s);
-    EACH(e, UNKNOWNS * N) s->x[e] = 0;
+    EACH(e, UNKNOWNS * N) s->x[e] = broadcast(0);
     for (int round = 0; round < GUESS_ROUNDS_MAX && change > 1e-9 * size; round++) {
         EACH_STAGE(j)
         {
-            double *Q = t->Q + j * N, *V = t->V + j * N;
+            real *Q = t->Q + j * N, *V = t->V + j * N;
             EACH(n, N) V[n] = k->v[n] + s->x[j * N + n];
             EACH(n, N) Q[n] = s->base[j * N + n] + k->h * shift(k, s->x, j, n);
             CALL(ACCELERATION, k->t + TABLE_C[j] * k->h, Q, V, 0, slope + j * width);
@@ -86,7 +87,7 @@ static int guess_by_accelerations(kernel *k, spark *s, spark_round *t, double *s
         change = size = 0;
         EACH(n, N) EACH_POINT(i)
         {
-            const double rise = k->h * weighted(k, AT_POINTS(f), i, of_memory(slope + n, width));
+            const real rise = k->h * weighted(k, AT_POINTS(f), i, of_memory(slope + n, width));
             change = fmax(change, fabs(rise - s->x[i * N + n]));
             size = fmax(size, fabs(rise));
             s->x[i * N + n] = rise;
@@ -127,7 +128,7 @@ static int newton(kernel *k, spark *s, spark_round *t)
     if (!PLAIN_MOMENTUM && guess_by_accelerations(k, s, t, slope))
         status = newton_from(k, s, &problem);
     if (is_doubtful(status, &problem)) {
-        EACH(e, d) problem.x[e] = 0;
+        EACH(e, d) problem.x[e] = broadcast(0);
         status = newton_solve(k, &problem);
     }
     if (is_doubtful(status, &problem)) {
@@ -136,7 +137,7 @@ static int newton(kernel *k, spark *s, spark_round *t)
     }
     if (!status && !problem.direct)
         return NH_KERNEL_NOT_CONVERGED;
-    return status ? status : newton_gap(k, problem.x, space, (double *)&arrays);
+    return status ? status : newton_gap(k, problem.x, space, (real *)&arrays);
 }
 
 #endif

@@ -37,7 +37,7 @@ typedef struct surface_place { /* where the reactions of some rows act */
 } surface_place;
 
 typedef struct surface_step {
-    double h, t;
+    scalar h, t;
     const real *q0, *v0;
     int places;
     surface_place at[SURFACE_PLACES_MAX];
@@ -147,7 +147,8 @@ static int follow(kernel *k, const surface_step *p, const surface_work *w, int i
 /* The constraints at u, between the ends of the step or averaged over them. */
 static int evaluate_discrete(kernel *k, const surface_step *p, const surface_work *w, const real *u)
 {
-    const double h = p->h, alpha = p->alpha;
+    const double alpha = p->alpha;
+    const scalar h = p->h;
     if (p->discrete == DISCRETE_POINT) {
         EACH(i, N) w->q[i] = fma_(broadcast(alpha * h), u[i], p->q0[i]);
         CALL(END, p->t + alpha * h, w->q, u, 0, w->point);
@@ -164,7 +165,7 @@ static int evaluate_discrete(kernel *k, const surface_step *p, const surface_wor
 static int evaluate_conditions(kernel *k, const surface_step *p, const surface_work *w,
                                const real *u, const real *dv)
 {
-    const double t1 = p->t + p->h;
+    const scalar t1 = p->t + p->h;
     if (p->discrete != DISCRETE_NONE)
         TRY_(evaluate_discrete(k, p, w, u));
     EACH(i, N)
@@ -249,12 +250,12 @@ typedef struct surface_problem {
 } surface_problem;
 
 /* Unknowns: u, w and the impulses. The outputs of KICK at the start are known. */
-static int surface_gap(kernel *k, const double *x, double *r, double *work)
+static int surface_gap(kernel *k, const real *x, real *r, real *work)
 {
     const surface_problem *c = (const surface_problem *)work;
     const surface_work *w = c->w;
-    const double *u = x, *dv = x + N;
-    double *on_g = r + 2 * N + DISCRETE_ROWS(c->p), *on_k = on_g + POSITIONS;
+    const real *u = x, *dv = x + N;
+    real *on_g = r + 2 * N + DISCRETE_ROWS(c->p), *on_k = on_g + POSITIONS;
     EACH(e, SURFACE_IMPULSES(c->p)) w->Z[e] = x[2 * N + e];
     TRY_(follow(k, c->p, w, 0, u, dv));
     TRY_(evaluate_conditions(k, c->p, w, u, dv));
@@ -269,8 +270,8 @@ static int surface_gap(kernel *k, const double *x, double *r, double *work)
     return NH_KERNEL_OK;
 }
 
-static int surface_newton(kernel *k, const surface_step *p, const surface_work *w, double *u,
-                          double *dv)
+static int surface_newton(kernel *k, const surface_step *p, const surface_work *w, real *u,
+                          real *dv)
 {
     const int d = 2 * N + SURFACE_IMPULSES(p);
     if (newton_scratch((size_t)d) == 0)
@@ -281,13 +282,13 @@ static int surface_newton(kernel *k, const surface_step *p, const surface_work *
     newton_problem problem = newton_begin(surface_gap, d, 2 * N, space, &c);
     EACH(i, d)
     {
-        problem.x[i] = i < N ? p->v0[i] : 0;
+        problem.x[i] = i < N ? p->v0[i] : broadcast(0);
         problem.size[i] = i < 2 * N ? newton_velocity_size(k, i < N ? i : i - N)
                                     : newton_impulse_size(k, KICK_AT(0) + N);
     }
     int status = newton_solve(k, &problem);
     if (!status) /* leave what the end of the step needs, at the solution */
-        status = surface_gap(k, problem.x, space, (double *)&c);
+        status = surface_gap(k, problem.x, space, (real *)&c);
     EACH(i, N)
     {
         u[i] = problem.x[i];

@@ -207,6 +207,12 @@ nh_status nh_describe_failure(nh_run *run, const nh_clock *clock, const nh_step_
                        run->choice.method->name, nh_fn_name[missing_function(run) - 1],
                        run->system->name);
     const place at = place_of(run, clock, f);
+    if (f->kernel_status == NH_FAILED_TANGENT)
+        return nh_fail(report, NH_NOT_CONVERGED,
+                       "%sstep %lld, t = %.10g: the derivatives could not be computed, although the "
+                       "step was; the motion is nearly singular there, and a smaller step (now %g) "
+                       "usually helps",
+                       at.who, at.step, at.t, clock->step);
     if (f->kernel_status == NH_FAILED_CHATTER)
         return describe_chatter(run, f, at.who, report);
     if (f->kernel_status <= NH_FAILED_ACCUMULATION)

@@ -15,6 +15,7 @@ enum {
     NH_FAILED_NOT_FINITE = -1,
     NH_FAILED_ACCUMULATION = -2, /* events that accumulate; `iterations` is which one */
     NH_FAILED_CHANGE = -3,       /* no velocities after the event satisfy the constraints */
+    NH_FAILED_TANGENT = -5, /* its derivatives do not follow */
     NH_FAILED_CHATTER = -4       /* `iterations` is the kink; `residual` is when */
 };
 

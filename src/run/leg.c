@@ -12,6 +12,7 @@
 #include "run/lanes.h"
 #include "run/pace.h"
 #include "run/switches.h"
+#include "run/tangent.h"
 
 /* ---- kernels ---- */
 
@@ -111,7 +112,7 @@ bool nh_leg_start(nh_run *run, group *g, const nh_leg *leg, nh_step_failure *f)
         keep_counts(run, g);
     else /* some lanes may have started: undo them all */
         memcpy(g->block, g->saved, bytes);
-    return started;
+    return started && nh_tangent_start(run, g, leg, f);
 }
 
 bool nh_leg_start_again(nh_run *run, group *g, const nh_clock *clock, double t)
@@ -199,7 +200,7 @@ static bool advance_group(nh_run *run, group *g, const nh_leg *leg, int64_t inde
     return is_finite(run, g, &f->member);
 }
 
-bool nh_leg_take(nh_run *run, group *const *team, int size, const nh_leg *leg, nh_step_failure *f)
+static bool take(nh_run *run, group *const *team, int size, const nh_leg *leg, nh_step_failure *f)
 {
     if (size == 1)
         return advance_group(run, team[0], leg, leg->from, f);
@@ -213,6 +214,14 @@ bool nh_leg_take(nh_run *run, group *const *team, int size, const nh_leg *leg, n
         if (!advance_group(run, team[i], leg, io[i].index, f))
             return false;
     return true;
+}
+
+bool nh_leg_take(nh_run *run, group *const *team, int size, const nh_leg *leg, nh_step_failure *f)
+{
+    bool done = take(run, team, size, leg, f);
+    for (int i = 0; i < size && done && !run->crossings; i++)
+        done = nh_tangent_follow(run, team[i], leg, f);
+    return done;
 }
 
 bool nh_leg_follow(nh_run *run, group *g, const nh_leg *leg, int64_t *index, nh_own_steps *own,

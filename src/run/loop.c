@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "run/attach.h"
+#include "run/tangent.h"
 
 const nh_attachment *const nh_attachments[NH_ATTACHMENTS] = {
 #define NH_ATTACHMENT(name) &nh_attachment_##name,
@@ -58,6 +59,7 @@ static bool start_all(const loop *l, const nh_clock *clock, nh_step_failure *f)
 static void save(const loop *l)
 {
     nh_run *run = l->run;
+    nh_tangent_save(run);
     if (l->lead)
         l->lead->save(run);
     for (group *g = run->group; !l->lead && g < run->group + run->groups; g++)
@@ -67,6 +69,7 @@ static void save(const loop *l)
 static void restore(const loop *l)
 {
     nh_run *run = l->run;
+    nh_tangent_restore(run);
     if (l->lead)
         l->lead->restore(run);
     for (group *g = run->group; !l->lead && g < run->group + run->groups; g++)

@@ -65,6 +65,66 @@ void nh_inner_velocities(const nh_system *system, const double *q, const double 
     }
 }
 
+int nh_system_directions(const nh_system *system)
+{
+    return system->coordinates - rotations_of(system);
+}
+
+void nh_show_change(const nh_system *system, const double *q, const double *v, const double *dq,
+                    const double *dv, int stride, double *shown_q, double *shown_v)
+{
+    for (int i = 0, rotation = 0; i < system->velocities;) {
+        const int at = i * stride;
+        if (i != beginning(system, rotation)) {
+            if (i < system->coordinates)
+                *shown_q++ = dq[at];
+            *shown_v++ = dv[at];
+            i++;
+            continue;
+        }
+        double turned[3];
+        show_rate(q + at, dq + at, stride, shown_q);
+        show_rate(q + at, dv + at, stride, shown_v);
+        show_rate(dq + at, v + at, stride, turned);
+        for (int j = 0; j < 3; j++)
+            shown_v[j] += turned[j];
+        shown_q += 3;
+        shown_v += 3;
+        i += 4;
+        rotation++;
+    }
+}
+
+void nh_inner_change(const nh_system *system, const double *q, const double *v,
+                     const double *shown_q, const double *shown_v, double *dq, double *dv,
+                     int stride)
+{
+    for (int i = 0, rotation = 0; i < system->velocities;) {
+        const int at = i * stride;
+        if (i != beginning(system, rotation)) {
+            dq[at] = i < system->coordinates ? *shown_q++ : 0;
+            dv[at] = *shown_v++;
+            i++;
+            continue;
+        }
+        double p[4], w[3], moved[4], turned[4];
+        for (int j = 0; j < 4; j++)
+            p[j] = q[at + j * stride];
+        show_rate(q + at, v + at, stride, w);
+        inner_rate(p, shown_q, moved, 1);
+        inner_rate(moved, w, turned, 1);
+        inner_rate(p, shown_v, dv + at, stride);
+        for (int j = 0; j < 4; j++) {
+            dq[at + j * stride] = moved[j];
+            dv[at + j * stride] += turned[j];
+        }
+        shown_q += 3;
+        shown_v += 3;
+        i += 4;
+        rotation++;
+    }
+}
+
 int nh_inner_index(const nh_system *system, int shown)
 {
     int inner = shown;

@@ -1,0 +1,396 @@
+/* Derivatives of the states of a run: creation, and the steps. See tangent.h. */
+#include "run/tangent.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+
+enum { CUTS_MAX = 8 };
+
+/* ---- creation ---- */
+
+/* The functions that the method calls, and those that events, inputs and observables need. */
+static nh_fn_set functions_of(const nh_run *run, const nh_system *system)
+{
+    nh_fn_set all = nh_choice_functions(&run->choice, &system->shape) | NH_FN_BIT(OBSERVE);
+    if (nh_system_events(system) > 0)
+        all |= NH_FN_BIT(EVENTS) | NH_FN_BIT(CHANGES) | NH_FN_BIT(ACCELERATION);
+    if (system->shape.inputs > 0)
+        all |= NH_FN_BIT(INPUTS);
+    if (system->constraints > 0)
+        all |= NH_FN_BIT(KICK) | NH_FN_BIT(CLOSE);
+    return all;
+}
+
+/* Tapes, and slots in which the constants have derivatives 0. */
+static nh_status make_functions(nh_tangent *t, nh_fn_set functions, nh_report *report)
+{
+    size_t total = 0, used = 0;
+    nh_status status = NH_OK;
+    for (int fn = 0; fn < NH_FN_COUNT && status == NH_OK; fn++) {
+        t->call[fn] = nh_call_missing;
+        if (!nh_fn_in(functions, fn))
+            continue;
+        status = nh_system_tape(t->interpreter.tape + fn, t->system, (nh_fn)fn, report);
+        t->call[fn] = nh_dual_interpreter();
+        if (status == NH_OK)
+            total += nh_tape_room(t->interpreter.tape[fn]) * NH_DUAL_PLACES;
+    }
+    if (status == NH_OK && !(t->slots = nh_aligned_doubles(total)))
+        status = nh_fail_memory(report);
+    for (int fn = 0; fn < NH_FN_COUNT && status == NH_OK; fn++) {
+        const nh_tape *tape = t->interpreter.tape[fn];
+        if (!tape)
+            continue;
+        t->interpreter.slots[fn] = t->slots + used;
+        for (size_t c = 0; c < tape->constants; c++)
+            t->slots[used + c * NH_DUAL_PLACES] = tape->constant[c];
+        used += nh_tape_room(tape) * NH_DUAL_PLACES;
+    }
+    return status;
+}
+
+/* Parameters that become variables must not change what the equations are. */
+static nh_status check_system(const nh_run *run, const nh_system *system, nh_report *report)
+{
+    const nh_shape *s = &system->shape, *own = &run->system->shape;
+    nh_choice choice = run->choice;
+    nh_report why;
+    if (s->n != own->n || s->m != own->m || s->positions != own->positions ||
+        s->angles != own->angles)
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "derivatives by parameters of %s: the number of its equations depends on "
+                       "the values of the parameters",
+                       run->system->name);
+    if (nh_choice_applies(&choice, system, &why) != NH_OK)
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "derivatives by parameters: %s applies to %s with the present values of "
+                       "its parameters, but not if they are varied: %s",
+                       run->choice.method->name, run->system->name, why.text);
+    return NH_OK;
+}
+
+static nh_status choose_system(nh_tangent *t, const nh_run *run, bool parameters,
+                               nh_report *report)
+{
+    t->system = run->system;
+    const bool named = run->system->mechanics->problem->fixed != NULL;
+    if (!parameters || named || run->system->mechanics->problem->parameters == 0)
+        return NH_OK;
+    nh_status status = nh_system_build_named(&t->own, run->system, report);
+    if (status != NH_OK)
+        return status;
+    t->system = t->own;
+    return check_system(run, t->own, report);
+}
+
+static bool make_room(nh_tangent *t, const nh_run *run)
+{
+    const nh_shape *s = &t->system->shape;
+    const nh_method *method = run->choice.method;
+    const size_t passes = (size_t)run->members * (size_t)t->passes;
+    const size_t scratch = method->scratch ? method->scratch(s, run->choice.option) : 0;
+    size_t most = 0;
+    t->memory = method->memory ? method->memory(s, run->choice.option) : 0;
+    t->inputs = (size_t)s->inputs;
+    t->state_size = 4 * (size_t)s->n + (size_t)s->angles + t->memory + t->inputs;
+    t->block_size = (t->state_size * NH_DUAL_PLACES + 7) / 8 * 8;
+    for (int fn = 0; fn < NH_FN_COUNT; fn++)
+        if (t->interpreter.tape[fn] && nh_system_outputs(t->system, (nh_fn)fn) > most)
+            most = nh_system_outputs(t->system, (nh_fn)fn);
+    t->blocks = nh_aligned_doubles((2 * passes + 3) * t->block_size);
+    t->time = nh_aligned_doubles((2 * passes + 1) * NH_DUAL_PLACES);
+    t->scratch = nh_aligned_doubles((2 * scratch + 64) * NH_DUAL_PLACES);
+    t->values = nh_aligned_doubles((most + 1) * NH_DUAL_PLACES);
+    if (!t->blocks || !t->time || !t->scratch || !t->values)
+        return false;
+    t->saved = t->blocks + passes * t->block_size;
+    t->at = t->saved + passes * t->block_size;
+    t->beside = t->at + t->block_size;
+    t->time_saved = t->time + passes * NH_DUAL_PLACES;
+    t->length = t->time_saved + passes * NH_DUAL_PLACES;
+    return true;
+}
+
+static nh_status refuse(const nh_run *run, int count, nh_report *report)
+{
+    if (count < 1)
+        return nh_fail(report, NH_BAD_ARGUMENT, "derivatives in %d directions", count);
+    if (!nh_dual_interpreter())
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "this build of nonholo has no derivatives of runs: it was built without a "
+                       "C++ compiler");
+    if (!run->system->mechanics)
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "%s consists of C functions, which cannot be differentiated; runs of models "
+                       "can",
+                       run->system->name);
+    if (run->pace)
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "there are no derivatives of steps that follow the pace of the motion; use "
+                       "steps of a given length, or a method with a tolerance, whose steps are "
+                       "frozen");
+    return NH_OK;
+}
+
+nh_status nh_tangent_create(nh_run *run, int count, bool parameters, nh_report *report)
+{
+    nh_status status = refuse(run, count, report);
+    if (status != NH_OK)
+        return status;
+    nh_tangent *t = calloc(1, sizeof *t);
+    if (!t)
+        return nh_fail_memory(report);
+    t->count = count;
+    t->passes = (count + NH_DUAL_PLACES - 2) / (NH_DUAL_PLACES > 1 ? NH_DUAL_PLACES - 1 : 1);
+    t->kernel = nh_dual_kernel(run->choice.method);
+    status = choose_system(t, run, parameters, report);
+    if (status == NH_OK)
+        status = make_functions(t, functions_of(run, t->system), report);
+    if (status == NH_OK && !make_room(t, run))
+        status = nh_fail_memory(report);
+    if (status != NH_OK) {
+        nh_tangent_free(t);
+        return status;
+    }
+    nh_tangent_free(run->tangents);
+    run->tangents = t;
+    run->prepared.until = 0;
+    for (int i = 0; i < run->members; i++)
+        nh_tangent_reset(run, i);
+    return NH_OK;
+}
+
+void nh_tangent_free(nh_tangent *t)
+{
+    if (!t)
+        return;
+    nh_system_free(t->own);
+    free(t->slots);
+    free(t->scratch);
+    free(t->blocks);
+    free(t->time);
+    free(t->values);
+    free(t);
+}
+
+/* ---- values ---- */
+
+size_t nh_tangent_first_input(const nh_run *run)
+{
+    const nh_tangent *t = run->tangents;
+    return t->state_size - t->inputs;
+}
+
+void nh_tangent_take_values(nh_run *run, const double *from, int lanes, int lane, bool inputs_only,
+                             double *block)
+{
+    const nh_tangent *t = run->tangents;
+    const nh_shape *s = &run->system->shape;
+    const size_t state = 4 * (size_t)s->n + (size_t)s->angles, width = (size_t)lanes;
+    const size_t kept = run->memory == t->memory ? run->memory : 0;
+    const double *u = from + (state + run->memory) * width + lane;
+    double *own = nh_tangent_number(block, nh_tangent_first_input(run));
+    for (int i = 0; i < s->inputs; i++)
+        *nh_tangent_number(own, (size_t)i) = u[(size_t)i * width];
+    for (size_t i = 0; i < state + kept && !inputs_only; i++)
+        *nh_tangent_number(block, i) = from[i * width + (size_t)lane];
+}
+
+/* Those of parameters, which come after the others. */
+static void put_parameters(nh_run *run, double *block)
+{
+    const nh_tangent *t = run->tangents;
+    const nh_problem *p = run->system->mechanics->problem;
+    double *u = nh_tangent_number(block, nh_tangent_first_input(run));
+    for (size_t i = (size_t)run->system->shape.inputs; i < t->inputs; i++)
+        *nh_tangent_number(u, i) = p->parameter[i - (size_t)p->open_values].value;
+}
+
+void nh_tangent_reset(nh_run *run, int member)
+{
+    nh_tangent *t = run->tangents;
+    if (!t)
+        return;
+    const group *g = run->group + member / run->group->lanes;
+    for (int pass = 0; pass < t->passes; pass++) {
+        double *block = nh_tangent_block(t, member, pass);
+        memset(block, 0, t->block_size * sizeof *block);
+        memset(t->time + (member * t->passes + pass) * NH_DUAL_PLACES, 0,
+               NH_DUAL_PLACES * sizeof *t->time);
+        nh_tangent_take_values(run, g->block, g->lanes, member - g->first_member, false, block);
+        put_parameters(run, block);
+    }
+}
+
+static void copy_all(nh_run *run, double *blocks, const double *from, double *time,
+                     const double *time_from)
+{
+    const nh_tangent *t = run->tangents;
+    const size_t passes = (size_t)run->members * (size_t)t->passes;
+    memcpy(blocks, from, passes * t->block_size * sizeof *blocks);
+    memcpy(time, time_from, passes * NH_DUAL_PLACES * sizeof *time);
+}
+
+void nh_tangent_save(nh_run *run)
+{
+    nh_tangent *t = run->tangents;
+    if (t)
+        copy_all(run, t->saved, t->blocks, t->time_saved, t->time);
+}
+
+void nh_tangent_restore(nh_run *run)
+{
+    nh_tangent *t = run->tangents;
+    if (t)
+        copy_all(run, t->blocks, t->saved, t->time, t->time_saved);
+}
+
+/* ---- steps ---- */
+
+nh_kernel_io nh_tangent_arguments(nh_run *run, double *block, const nh_leg *leg, int64_t index)
+{
+    nh_tangent *t = run->tangents;
+    const nh_shape *s = &t->system->shape;
+    const size_t n = (size_t)s->n;
+    double *at = nh_tangent_number(block, 4 * n);
+    return (nh_kernel_io){
+        .step = leg->clock.step,
+        .time = leg->clock.time,
+        .parts = run->parts,
+        .part = run->part,
+        .index = index,
+        .q = block,
+        .v = nh_tangent_number(block, n),
+        .q_low = nh_tangent_number(block, 2 * n),
+        .v_low = nh_tangent_number(block, 3 * n),
+        .revolutions = at,
+        .memory = nh_tangent_number(at, (size_t)s->angles),
+        .u = nh_tangent_number(block, nh_tangent_first_input(run)),
+        .scratch = t->scratch,
+        .scratch_peak = &t->scratch_peak,
+        .option = run->choice.option,
+        .table = run->table,
+        .size = run->size,
+        .shape = s,
+        .call = t->call,
+        .self = &t->interpreter,
+        .compensated = run->compensated,
+    };
+}
+
+void nh_tangent_evaluate(const nh_run *run, nh_fn fn, double time, const double *moves,
+                          const double *block, const double *x, double *out)
+{
+    nh_tangent *t = run->tangents;
+    double at[NH_DUAL_PLACES] = {time};
+    if (moves)
+        memcpy(at + 1, moves, (NH_DUAL_PLACES - 1) * sizeof *at);
+    t->interpreter.time = at;
+    const double *v = block + (size_t)t->system->shape.n * NH_DUAL_PLACES;
+    const double *u = block + nh_tangent_first_input(run) * NH_DUAL_PLACES;
+    t->call[fn](&t->interpreter, fn, time, block, v, x, out, u);
+    t->interpreter.time = NULL;
+}
+
+/* One step, in as few pieces as the equations can be solved for, as careful.c does it. */
+static int step_in_pieces(nh_run *run, const nh_kernel_io *io, double *block)
+{
+    nh_tangent *t = run->tangents;
+    double part[2 * NH_PARTS_MAX * CUTS_MAX];
+    int status = NH_KERNEL_NOT_CONVERGED;
+    memcpy(t->beside, block, t->block_size * sizeof *block);
+    for (int cuts = 1; status == NH_KERNEL_NOT_CONVERGED && cuts <= CUTS_MAX; cuts *= 2) {
+        nh_kernel_io pieces = *io;
+        pieces.parts = run->parts * cuts;
+        pieces.part = part;
+        for (int i = 0; i < pieces.parts; i++) {
+            const double length = run->parts > 1 ? run->part[i / cuts] : 1;
+            const double begin = run->parts > 1 ? run->part[run->parts + i / cuts] : 0;
+            part[i] = length / cuts;
+            part[pieces.parts + i] = begin + i % cuts * part[i];
+        }
+        memcpy(block, t->beside, t->block_size * sizeof *block);
+        status = t->kernel->advance(&pieces, 1, 1);
+    }
+    return status;
+}
+
+/* The steps of a leg; those that are not solved are repeated in pieces. */
+static int take_steps(nh_run *run, nh_kernel_io *io, double *block, const double *saved,
+                      int64_t steps)
+{
+    nh_tangent *t = run->tangents;
+    const int64_t from = io->index, to = from + steps;
+    int status = t->kernel->advance(io, 1, steps);
+    if (status == NH_KERNEL_NOT_CONVERGED && run->parts > 1) { /* it stopped in mid-step */
+        memcpy(block, saved, t->block_size * sizeof *block);
+        io->index = from;
+    }
+    while (status == NH_KERNEL_NOT_CONVERGED && io->index < to) {
+        status = step_in_pieces(run, io, block);
+        io->index += !status;
+        if (!status && io->index < to && run->parts == 1)
+            status = t->kernel->advance(io, 1, to - io->index);
+        else if (!status && io->index < to)
+            status = NH_KERNEL_NOT_CONVERGED; /* the next one, step by step */
+    }
+    return status;
+}
+
+static bool fails(nh_step_failure *f, int64_t index, int member)
+{
+    *f = (nh_step_failure){NH_FAILED_TANGENT, index, member, 0, 0};
+    return false;
+}
+
+bool nh_tangent_start(nh_run *run, const group *g, const nh_leg *leg, nh_step_failure *f)
+{
+    nh_tangent *t = run->tangents;
+    for (int lane = 0; t && lane < g->lanes; lane++) {
+        for (int pass = 0; pass < t->passes && !(g->retired >> lane & 1); pass++) {
+            double *block = nh_tangent_block(t, g->first_member + lane, pass);
+            nh_tangent_take_values(run, g->saved, g->lanes, lane, false, block);
+            nh_kernel_io io = nh_tangent_arguments(run, block, leg, leg->from);
+            if (t->kernel->start(&io) != NH_KERNEL_OK)
+                return fails(f, leg->from, g->first_member + lane);
+            nh_tangent_take_values(run, g->block, g->lanes, lane, false, block);
+        }
+    }
+    return true;
+}
+
+/* Notes how large derivatives have become. */
+static void watch_growth(nh_tangent *t, const nh_run *run, const nh_leg *leg, const double *block)
+{
+    double most = 0;
+    for (size_t i = 0; i < 2 * (size_t)run->system->shape.n; i++)
+        for (int d = 1; d < NH_DUAL_PLACES; d++)
+            most = fmax(most, fabs(block[i * NH_DUAL_PLACES + (size_t)d]));
+    if (most > t->growth) {
+        t->growth = most;
+        t->grown_at = nh_clock_at(&leg->clock, leg->to);
+    }
+}
+
+bool nh_tangent_follow(nh_run *run, const group *g, const nh_leg *leg, nh_step_failure *f)
+{
+    nh_tangent *t = run->tangents;
+    for (int lane = 0; t && lane < g->lanes; lane++) {
+        const int member = g->first_member + lane;
+        for (int pass = 0; pass < t->passes && !(g->retired >> lane & 1); pass++) {
+            double *block = nh_tangent_block(t, member, pass);
+            nh_tangent_take_values(run, g->block, g->lanes, lane, true, block);
+            memcpy(t->at, block, t->block_size * sizeof *block);
+            nh_kernel_io io = nh_tangent_arguments(run, block, leg, leg->from);
+            io.bound = nh_kernel_arguments(run, &run->careful, g->block, g->lanes, leg, 0).bound;
+            if (take_steps(run, &io, block, t->at, leg->to - leg->from) != NH_KERNEL_OK)
+                return fails(f, io.index, member);
+            nh_tangent_take_values(run, g->block, g->lanes, lane, false, block);
+            watch_growth(t, run, leg, block);
+        }
+    }
+    return true;
+}
