@@ -652,10 +652,10 @@ NH_API void nh_run_wrapped_state(const nh_run *run, int member, double *t, doubl
  * the body, dR = R [d]x, in place of its four coordinates. Changes of velocities are as in a state.
  * They have to satisfy the constraints, as the state does. Steps that a method chooses by a
  * tolerance are frozen. */
-typedef struct nh_direction {     /* NULL: zero */
-    const double *q, *v;          /* of the state; [nh_system_directions], [velocities] */
-    const double *parameters;     /* [nh_system_parameters], in the equations from now on */
-    const double *inputs;         /* of open inputs from now on: their numbers in nh_problem order */
+typedef struct nh_direction { /* NULL: zero */
+    const double *q, *v;      /* of the state; [nh_system_directions], [velocities] */
+    const double *parameters; /* [nh_system_parameters], in the equations from now on */
+    const double *inputs;     /* of open inputs from now on: their numbers in nh_problem order */
 } nh_direction;
 
 NH_API int nh_system_directions(const nh_system *system);

@@ -47,17 +47,20 @@ int OF_VARIANT(nh_interpret)(const void *self, int fn, double t, const void *q, 
 {
     const nh_interpreter *in = (const nh_interpreter *)self;
     const nh_tape *tape = in->tape[fn];
-    #ifdef NH_DUAL
+#ifdef NH_DUAL
     real time = in->time ? *(const real *)in->time : broadcast(t);
 #else
     real time = broadcast(t);
 #endif
     real *to = (real *)out;
-    real *const base[NH_PLACE_ARRAYS] = {
-        [NH_TIME] = &time, [NH_Q] = (real *)q,
-        [NH_V] = (real *)v, [NH_X] = (real *)x,
-        [NH_U] = (real *)u, [NH_P] = NULL,
-        [NH_PLACE_SLOTS] = (real *)in->slots[fn], [NH_PLACE_OUT] = to};
+    real *const base[NH_PLACE_ARRAYS] = {[NH_TIME] = &time,
+                                         [NH_Q] = (real *)q,
+                                         [NH_V] = (real *)v,
+                                         [NH_X] = (real *)x,
+                                         [NH_U] = (real *)u,
+                                         [NH_P] = NULL,
+                                         [NH_PLACE_SLOTS] = (real *)in->slots[fn],
+                                         [NH_PLACE_OUT] = to};
     for (size_t i = 0; i < tape->stretches; i++) {
         nh_stretch s = tape->stretch[i];
         for (uint32_t iteration = 0; iteration < s.iterations; iteration++)

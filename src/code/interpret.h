@@ -14,7 +14,7 @@ typedef struct nh_interpreter {
     const nh_tape *tape[NH_CALLS];
     void *slots[NH_CALLS];
     const void *time; /* with derivatives: the time as a `real` (dual.h) */
-    int missing; /* 1 + the function that was called without a tape, or 0: nh_call_missing */
+    int missing;      /* 1 + the function that was called without a tape, or 0: nh_call_missing */
 } nh_interpreter;
 
 /* Takes the place of functions without a tape: records the call and returns -1. */

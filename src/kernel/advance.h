@@ -358,7 +358,7 @@ static inline long long next_row(const nh_kernel_io *io)
         ROOM_OF(&k);                                                                               \
         load(&k, io, STEP_OF(io));                                                                 \
         ENTER(&k);                                                                                 \
-        k.t = BEGIN_OF(io) + (double)io->index * STEP_OF(io);                                           \
+        k.t = BEGIN_OF(io) + (double)io->index * STEP_OF(io);                                      \
         int status = start(&k);                                                                    \
         store(&k);                                                                                 \
         return status;                                                                             \

@@ -25,7 +25,8 @@ extern "C" {
 #define _Static_assert static_assert
 
 /* The same sources over plain numbers, for the values. */
-namespace plain {
+namespace plain
+{
 #include "kernel/real.h"
 #include "kernel/trig.h"
 } // namespace plain

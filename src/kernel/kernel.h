@@ -97,9 +97,6 @@ typedef struct kernel {
 #else
 
 #include "mechanics/mechanics.h"
-#ifdef NH_DUAL
-#include "code/interpret.h"
-#endif
 typedef struct kernel { /* with copies of what steps read often */
     nh_kernel_io *io;
     scalar h, t;
@@ -119,7 +116,7 @@ typedef struct kernel { /* with copies of what steps read often */
 static inline int nh_dual_call(const kernel *k, int fn, scalar t, const real *q, const real *v,
                                const real *x, real *out)
 {
-    ((nh_interpreter *)k->self)->time = &t;
+    *k->io->moving_time = &t;
     return k->call[fn](k->self, fn, t, q, v, x, out, k->u);
 }
 #else

@@ -77,9 +77,11 @@ typedef struct nh_kernel_io {
     long long nodes, nodes_max;
     /* A time beyond which such a method must not evaluate anything; 0: none. */
     double bound;
-    /* The derivatives of step and time, where kernels compute with derivatives (dual.h); NULL: none.
+    /* The derivatives of step and time, where kernels compute with derivatives (dual.h); NULL:
+     * none.
      */
     const double *step_moves, *time_moves;
+    const void **moving_time; /* where the functions find the time with its derivatives */
     /* of a failed step */
     double residual;
     int iterations;

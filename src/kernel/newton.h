@@ -76,8 +76,8 @@ static inline size_t newton_scratch(size_t d)
 
 /* The caller sets x and size. `space` holds newton_scratch(d) reals; `work` is passed to the
  * residual. */
-static inline newton_problem newton_begin(newton_residual *residual, int d, int judged,
-                                          real *space, void *work)
+static inline newton_problem newton_begin(newton_residual *residual, int d, int judged, real *space,
+                                          void *work)
 {
     real *at = space + (size_t)d * (size_t)d;
     return (newton_problem){.residual = residual,

@@ -20,6 +20,16 @@ static bool any_depends(const nh_graph *g, const nh_expr *e, int count, nh_input
     return false;
 }
 
+/* A number, or an expression of named parameters alone, which do not change during a motion. */
+static bool is_constant(const nh_graph *g, nh_expr e)
+{
+    static const nh_input varying[] = {NH_TIME, NH_Q, NH_V, NH_X, NH_U};
+    bool constant = nh_is_number(g, e, NULL) || nh_depends(g, e, NH_P);
+    for (size_t i = 0; i < sizeof varying / sizeof *varying; i++)
+        constant = constant && !nh_depends(g, e, varying[i]);
+    return constant;
+}
+
 static void mass_facts(nh_mechanics *s)
 {
     nh_facts *f = &s->facts;
@@ -27,7 +37,7 @@ static void mass_facts(nh_mechanics *s)
     for (int i = 0; i < s->n; i++)
         for (size_t e = 0; e < s->mass.row[i].count; e++) {
             nh_partial entry = s->mass.row[i].entry[e];
-            f->constant_mass = f->constant_mass && nh_is_number(s->g, entry.value, NULL);
+            f->constant_mass = f->constant_mass && is_constant(s->g, entry.value);
             f->diagonal_mass = f->diagonal_mass && entry.index == (uint32_t)i;
         }
     f->separable = f->constant_mass && !f->nonideal && !any_depends(s->g, s->rate, s->n, NH_V) &&

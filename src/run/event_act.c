@@ -1,5 +1,5 @@
 /* Acts on the events of an interval: reports them, ends the member, or changes its velocities. */
-#include "run/events.h"
+#include "run/tangent_events.h"
 
 #include <float.h>
 #include <math.h>
@@ -178,6 +178,7 @@ static int pass_events(nh_event_walk *k, const double *from, const double *to, d
         if (w->acts[root->event] || w->ends[root->event])
             return i;
         if (nh_crossings_between(k->run, from, to, root->x) &&
+            (nh_tangent_meet(k->run, k->member, root->event, from, to, w->at), true) &&
             tell(k, root, w->at, w->at + NODE_Q + w->n)) {
             memcpy(w->fresh, w->at, w->node_size * sizeof *w->at);
             end_member(k, root->event);
@@ -204,6 +205,8 @@ static bool happen_one(nh_event_walk *k, const nh_root *root, double h)
         return nh_event_walk_fails(k, NH_FAILED_ACCUMULATION, root->event, w->fresh[NODE_T]);
     if (acts && !change_velocities(k, root->event, w->fresh))
         return nh_event_walk_fails(k, NH_FAILED_CHANGE, root->event, w->fresh[NODE_T]);
+    if (acts && !nh_tangent_change(k->run, root->event, w->fresh))
+        return nh_event_walk_fails(k, NH_FAILED_TANGENT, root->event, w->fresh[NODE_T]);
     if (tell(k, root, w->at, w->fresh + NODE_Q + w->n) || w->ends[root->event])
         end_member(k, root->event);
     if (acts)
@@ -248,6 +251,8 @@ bool nh_event_walk_happen(nh_event_walk *k, int first, const double *from, const
         if (!nh_crossings_between(k->run, from, to, x))
             return nh_event_walk_fails(k, NH_KERNEL_NOT_CONVERGED, 0, from[NODE_T]);
         memcpy(w->fresh, w->at, w->node_size * sizeof *w->at);
+        if (!nh_tangent_meet(k->run, k->member, w->root[first].event, from, to, w->at))
+            return nh_event_walk_fails(k, NH_FAILED_GRAZING, w->root[first].event, w->at[NODE_T]);
         for (int i = first; i < w->roots && w->root[i].x <= together; i++) {
             const nh_root root = w->root[i];
             if (i > first && w->acts[root.event] && !is_still_reached(k, &root, w->fresh))
@@ -257,6 +262,7 @@ bool nh_event_walk_happen(nh_event_walk *k, int first, const double *from, const
         }
     }
     put_state(k, w->fresh);
+    nh_tangent_land(k->run, k->member);
     double *node = nh_crossings_node(w, k->kept, 0);
     memcpy(node, w->fresh, w->node_size * sizeof *node);
     nh_crossings_slope(w, node); /* the velocities have changed */

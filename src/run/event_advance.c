@@ -1,6 +1,6 @@
 /* Advances a member of a run from node to node and looks for events in between, which end the
  * member or change its velocities; then it continues from there. */
-#include "run/events.h"
+#include "run/tangent_events.h"
 
 #include <float.h>
 #include <math.h>
@@ -119,8 +119,10 @@ static bool finish_step(nh_event_walk *k)
         done = nh_event_walk_look(k, from, to, INFINITY, &event);
         if (done && event >= 0)
             done = nh_event_walk_happen(k, event, from, to);
-        else if (done)
+        else if (done) {
             nh_event_walk_take_sides(k, 1);
+            done = nh_tangent_step(run, k->g, &rest, to, k->f);
+        }
     }
     return done;
 }
@@ -154,6 +156,9 @@ static bool advance_given(nh_event_walk *k, int64_t to)
         if (event >= 0)
             break;
         nh_event_walk_take_sides(k, 1);
+        const nh_leg step = {leg.clock, k->index, k->index + 1, {0}};
+        if (!nh_tangent_step(run, k->g, &step, next, k->f))
+            return false;
         go_to_next(k);
         k->index++;
         hand_row(k, k->index, row, wrapped);

@@ -95,6 +95,7 @@ static bool make_arrays(nh_crossings *w, const nh_run *run)
                  {&w->block, run->state_size},
                  {&w->at, w->node_size},
                  {&w->fresh, w->node_size},
+                 {&w->moved_node, w->node_size},
                  {&w->slope, n + m},
                  {&w->q, n},
                  {&w->value[0], 2 * events},

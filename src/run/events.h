@@ -70,6 +70,7 @@ struct nh_crossings {
     const double *inputs;          /* of the current member */
     double *block;                 /* a state beside the run, as a block of one lane */
     double *at, *fresh;            /* nodes: one in between, and the one after an event */
+    double *moved_node;            /* one near another */
     double *value[3];              /* g and g' at the nodes of an interval, and between them */
     double *within;                /* ... and at two points in between */
     double *of_model;              /* the same for the model's events, as they are computed */

@@ -1,6 +1,7 @@
 /* Explains why a step failed, from the kernel's status and from the matrices near the last good
  * state. */
 #include "run/failure.h"
+#include "run/tangent.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -81,6 +82,22 @@ static nh_status describe_event(const nh_run *run, const nh_step_failure *f, con
         report->time = f->residual;
     }
     return many ? NH_NOT_CONVERGED : NH_BAD_START;
+}
+
+/* Derivatives at an event whose function only touches zero. */
+static nh_status describe_grazing(const nh_run *run, const nh_step_failure *f, const char *who,
+                                  nh_report *report)
+{
+    nh_fail(
+        report, NH_NOT_CONVERGED,
+        "%st = %.10g: the event '%s' only grazes zero (the rate of its function is %.2g), so the "
+        "state there has no derivatives; end the run before it, or change the start a little",
+        who, f->residual, nh_run_event_name(run, f->iterations), run->tangents->event_rate);
+    if (report) {
+        report->step = f->index + 1;
+        report->time = f->residual;
+    }
+    return NH_NOT_CONVERGED;
 }
 
 /* A motion held by a jump of the forces; `residual` holds the time. */
@@ -207,12 +224,15 @@ nh_status nh_describe_failure(nh_run *run, const nh_clock *clock, const nh_step_
                        run->choice.method->name, nh_fn_name[missing_function(run) - 1],
                        run->system->name);
     const place at = place_of(run, clock, f);
+    if (f->kernel_status == NH_FAILED_GRAZING)
+        return describe_grazing(run, f, at.who, report);
     if (f->kernel_status == NH_FAILED_TANGENT)
-        return nh_fail(report, NH_NOT_CONVERGED,
-                       "%sstep %lld, t = %.10g: the derivatives could not be computed, although the "
-                       "step was; the motion is nearly singular there, and a smaller step (now %g) "
-                       "usually helps",
-                       at.who, at.step, at.t, clock->step);
+        return nh_fail(
+            report, NH_NOT_CONVERGED,
+            "%sstep %lld, t = %.10g: the derivatives could not be computed, although the "
+            "step was; the motion is nearly singular there, and a smaller step (now %g) "
+            "usually helps",
+            at.who, at.step, at.t, clock->step);
     if (f->kernel_status == NH_FAILED_CHATTER)
         return describe_chatter(run, f, at.who, report);
     if (f->kernel_status <= NH_FAILED_ACCUMULATION)

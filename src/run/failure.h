@@ -15,8 +15,9 @@ enum {
     NH_FAILED_NOT_FINITE = -1,
     NH_FAILED_ACCUMULATION = -2, /* events that accumulate; `iterations` is which one */
     NH_FAILED_CHANGE = -3,       /* no velocities after the event satisfy the constraints */
+    NH_FAILED_GRAZING = -6, /* an event that only touches zero has no derivative; as the first */
     NH_FAILED_TANGENT = -5, /* its derivatives do not follow */
-    NH_FAILED_CHATTER = -4       /* `iterations` is the kink; `residual` is when */
+    NH_FAILED_CHATTER = -4  /* `iterations` is the kink; `residual` is when */
 };
 
 /* The run is at the step that failed. Returns the status to report. */

@@ -18,6 +18,7 @@
 #include "base/status.h"
 #include "run/lanes.h"
 #include "run/solution.h"
+#include "run/tangent.h"
 
 enum { IMPULSE_ITERATIONS = 50 };
 static const double early = 1e-9; /* in steps: a sample is due this much before its time */
@@ -222,6 +223,12 @@ static nh_status answer_member(nh_run *run, int member, double t, nh_report *rep
         g->block[(n + i) * g->lanes + lane] = in->v[i];
         g->block[(3 * n + i) * g->lanes + lane] = 0; /* v_low */
     }
+    if (!nh_tangent_answer(run, member, t))
+        return nh_fail(
+            report, NH_NOT_CONVERGED,
+            "t = %.10g: an input jumped, and the derivatives of the velocities after the "
+            "jump could not be computed",
+            t);
     return NH_OK;
 }
 
@@ -361,8 +368,10 @@ static nh_status give(nh_run *run, const nh_clock *clock, int member, nh_report 
         nh_run_state(run, member, NULL, in->q, in->v);
         status = ask(run, member, t, in->q, in->v, in->u, report);
     }
-    if (status == NH_OK)
+    if (status == NH_OK) {
         put_inputs(run, member);
+        nh_tangent_give_inputs(run, member, t, t + early * clock->step, sample, false);
+    }
     return status;
 }
 

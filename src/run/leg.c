@@ -112,7 +112,7 @@ bool nh_leg_start(nh_run *run, group *g, const nh_leg *leg, nh_step_failure *f)
         keep_counts(run, g);
     else /* some lanes may have started: undo them all */
         memcpy(g->block, g->saved, bytes);
-    return started && nh_tangent_start(run, g, leg, f);
+    return started && nh_tangent_start(run, g, leg, g->saved, f);
 }
 
 bool nh_leg_start_again(nh_run *run, group *g, const nh_clock *clock, double t)
@@ -123,7 +123,10 @@ bool nh_leg_start_again(nh_run *run, group *g, const nh_clock *clock, double t)
     double *count = counts ? g->block + nh_run_counts_row(run) : NULL;
     const double taken = counts ? count[0] : 0, given_up = counts ? count[1] : 0;
     nh_kernel_io io = nh_kernel_arguments(run, e, g->block, 1, &leg, 0);
-    g->started = nh_kernel_begin(e, &io) == NH_KERNEL_OK;
+    nh_step_failure f;
+    memcpy(run->lane_state, g->block, run->state_size * sizeof *g->block);
+    g->started = nh_kernel_begin(e, &io) == NH_KERNEL_OK &&
+                 nh_tangent_start(run, g, &leg, run->lane_state, &f);
     if (counts) {
         count[0] = taken;
         count[1] = given_up;

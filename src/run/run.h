@@ -90,7 +90,7 @@ typedef struct nh_switches nh_switches;     /* switches.c */
 typedef struct nh_chatter nh_chatter;       /* chatter.c */
 typedef struct nh_pace nh_pace;             /* pace.h */
 typedef struct nh_crossings nh_crossings;   /* events.h */
-typedef struct nh_tangent nh_tangent;     /* tangent.h */
+typedef struct nh_tangent nh_tangent;       /* tangent.h */
 
 struct nh_run {
     const nh_system *system;
@@ -128,7 +128,7 @@ struct nh_run {
     double *blocks;        /* of all groups */
     nh_prepared prepared;
     nh_crossings *crossings;        /* events that are looked for, or NULL */
-    nh_tangent *tangents;          /* derivatives that follow the run, or NULL */
+    nh_tangent *tangents;           /* derivatives that follow the run, or NULL */
     nh_solution *solution;          /* the solution that follows the run, or NULL */
     void *attached[NH_ATTACHMENTS]; /* what an attachment without a field of its own keeps here */
     bool has_columns;               /* of attachments: they tell their present values only */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "model/input_table.h"
 
 enum { CUTS_MAX = 8 };
 
@@ -30,23 +31,24 @@ static nh_status make_functions(nh_tangent *t, nh_fn_set functions, nh_report *r
     size_t total = 0, used = 0;
     nh_status status = NH_OK;
     for (int fn = 0; fn < NH_FN_COUNT && status == NH_OK; fn++) {
-        t->call[fn] = nh_call_missing;
+        t->engine.call[fn] = nh_call_missing;
         if (!nh_fn_in(functions, fn))
             continue;
-        status = nh_system_tape(t->interpreter.tape + fn, t->system, (nh_fn)fn, report);
-        t->call[fn] = nh_dual_interpreter();
+        status = nh_system_tape(t->engine.interpreter.tape + fn, t->system, (nh_fn)fn, report);
+        t->engine.call[fn] = nh_dual_interpreter();
         if (status == NH_OK)
-            total += nh_tape_room(t->interpreter.tape[fn]) * NH_DUAL_PLACES;
+            total += nh_tape_room(t->engine.interpreter.tape[fn]) * NH_DUAL_PLACES;
     }
-    if (status == NH_OK && !(t->slots = nh_aligned_doubles(total)))
+    double *slots = t->engine.slots = nh_aligned_doubles(total);
+    if (status == NH_OK && !slots)
         status = nh_fail_memory(report);
     for (int fn = 0; fn < NH_FN_COUNT && status == NH_OK; fn++) {
-        const nh_tape *tape = t->interpreter.tape[fn];
+        const nh_tape *tape = t->engine.interpreter.tape[fn];
         if (!tape)
             continue;
-        t->interpreter.slots[fn] = t->slots + used;
+        t->engine.interpreter.slots[fn] = slots + used;
         for (size_t c = 0; c < tape->constants; c++)
-            t->slots[used + c * NH_DUAL_PLACES] = tape->constant[c];
+            slots[used + c * NH_DUAL_PLACES] = tape->constant[c];
         used += nh_tape_room(tape) * NH_DUAL_PLACES;
     }
     return status;
@@ -72,18 +74,22 @@ static nh_status check_system(const nh_run *run, const nh_system *system, nh_rep
     return NH_OK;
 }
 
-static nh_status choose_system(nh_tangent *t, const nh_run *run, bool parameters,
-                               nh_report *report)
+static nh_status choose_system(nh_tangent *t, const nh_run *run, bool parameters, nh_report *report)
 {
     t->system = run->system;
     const bool named = run->system->mechanics->problem->fixed != NULL;
-    if (!parameters || named || run->system->mechanics->problem->parameters == 0)
-        return NH_OK;
-    nh_status status = nh_system_build_named(&t->own, run->system, report);
-    if (status != NH_OK)
-        return status;
-    t->system = t->own;
-    return check_system(run, t->own, report);
+    nh_status status = NH_OK;
+    if (parameters && !named && run->system->mechanics->problem->parameters > 0) {
+        status = nh_system_build_named(&t->own, run->system, report);
+        if (status == NH_OK)
+            status = check_system(run, t->own, report);
+        t->system = t->own;
+    }
+    if (status == NH_OK) {
+        t->shape = t->system->shape;
+        t->shape.energy_scales = run->system->shape.energy_scales; /* what the run does */
+    }
+    return status;
 }
 
 static bool make_room(nh_tangent *t, const nh_run *run)
@@ -98,19 +104,24 @@ static bool make_room(nh_tangent *t, const nh_run *run)
     t->state_size = 4 * (size_t)s->n + (size_t)s->angles + t->memory + t->inputs;
     t->block_size = (t->state_size * NH_DUAL_PLACES + 7) / 8 * 8;
     for (int fn = 0; fn < NH_FN_COUNT; fn++)
-        if (t->interpreter.tape[fn] && nh_system_outputs(t->system, (nh_fn)fn) > most)
+        if (t->engine.interpreter.tape[fn] && nh_system_outputs(t->system, (nh_fn)fn) > most)
             most = nh_system_outputs(t->system, (nh_fn)fn);
-    t->blocks = nh_aligned_doubles((2 * passes + 3) * t->block_size);
-    t->time = nh_aligned_doubles((2 * passes + 1) * NH_DUAL_PLACES);
-    t->scratch = nh_aligned_doubles((2 * scratch + 64) * NH_DUAL_PLACES);
+    t->blocks = nh_aligned_doubles((2 * passes + 2 + 2 * (size_t)t->passes) * t->block_size);
+    t->time = nh_aligned_doubles((2 * passes + (size_t)t->passes) * NH_DUAL_PLACES);
+    t->engine.scratch = nh_aligned_doubles((2 * scratch + 64) * NH_DUAL_PLACES);
     t->values = nh_aligned_doubles((most + 1) * NH_DUAL_PLACES);
-    if (!t->blocks || !t->time || !t->scratch || !t->values)
+    t->normals = nh_aligned_doubles(((size_t)s->nb + 1 + 2 * (size_t)s->m + 2 * (size_t)s->n) *
+                                    NH_DUAL_PLACES);
+    t->table = calloc((size_t)t->count, sizeof *t->table);
+    if (!t->blocks || !t->time || !t->engine.scratch || !t->values || !t->normals || !t->table)
         return false;
     t->saved = t->blocks + passes * t->block_size;
     t->at = t->saved + passes * t->block_size;
     t->beside = t->at + t->block_size;
     t->time_saved = t->time + passes * NH_DUAL_PLACES;
-    t->length = t->time_saved + passes * NH_DUAL_PLACES;
+    t->met_time = t->time_saved + passes * NH_DUAL_PLACES;
+    t->met = t->beside + t->block_size;
+    t->after = t->met + (size_t)t->passes * t->block_size;
     return true;
 }
 
@@ -145,7 +156,7 @@ nh_status nh_tangent_create(nh_run *run, int count, bool parameters, nh_report *
         return nh_fail_memory(report);
     t->count = count;
     t->passes = (count + NH_DUAL_PLACES - 2) / (NH_DUAL_PLACES > 1 ? NH_DUAL_PLACES - 1 : 1);
-    t->kernel = nh_dual_kernel(run->choice.method);
+    t->engine.kernel = nh_dual_kernel(run->choice.method);
     status = choose_system(t, run, parameters, report);
     if (status == NH_OK)
         status = make_functions(t, functions_of(run, t->system), report);
@@ -167,9 +178,12 @@ void nh_tangent_free(nh_tangent *t)
 {
     if (!t)
         return;
+    for (int i = 0; t->table && i < t->count; i++)
+        nh_input_table_free(&t->table[i].table);
+    free(t->table);
+    free(t->normals);
     nh_system_free(t->own);
-    free(t->slots);
-    free(t->scratch);
+    nh_engine_free(&t->engine);
     free(t->blocks);
     free(t->time);
     free(t->values);
@@ -185,7 +199,7 @@ size_t nh_tangent_first_input(const nh_run *run)
 }
 
 void nh_tangent_take_values(nh_run *run, const double *from, int lanes, int lane, bool inputs_only,
-                             double *block)
+                            double *block)
 {
     const nh_tangent *t = run->tangents;
     const nh_shape *s = &run->system->shape;
@@ -253,7 +267,7 @@ void nh_tangent_restore(nh_run *run)
 nh_kernel_io nh_tangent_arguments(nh_run *run, double *block, const nh_leg *leg, int64_t index)
 {
     nh_tangent *t = run->tangents;
-    const nh_shape *s = &t->system->shape;
+    const nh_shape *s = &t->shape;
     const size_t n = (size_t)s->n;
     double *at = nh_tangent_number(block, 4 * n);
     return (nh_kernel_io){
@@ -269,30 +283,31 @@ nh_kernel_io nh_tangent_arguments(nh_run *run, double *block, const nh_leg *leg,
         .revolutions = at,
         .memory = nh_tangent_number(at, (size_t)s->angles),
         .u = nh_tangent_number(block, nh_tangent_first_input(run)),
-        .scratch = t->scratch,
-        .scratch_peak = &t->scratch_peak,
+        .scratch = t->engine.scratch,
+        .scratch_peak = &t->engine.scratch_peak,
         .option = run->choice.option,
         .table = run->table,
         .size = run->size,
         .shape = s,
-        .call = t->call,
-        .self = &t->interpreter,
+        .call = t->engine.call,
+        .self = &t->engine.interpreter,
+        .moving_time = &t->engine.interpreter.time,
         .compensated = run->compensated,
     };
 }
 
 void nh_tangent_evaluate(const nh_run *run, nh_fn fn, double time, const double *moves,
-                          const double *block, const double *x, double *out)
+                         const double *block, const double *x, double *out)
 {
     nh_tangent *t = run->tangents;
     double at[NH_DUAL_PLACES] = {time};
     if (moves)
         memcpy(at + 1, moves, (NH_DUAL_PLACES - 1) * sizeof *at);
-    t->interpreter.time = at;
+    t->engine.interpreter.time = at;
     const double *v = block + (size_t)t->system->shape.n * NH_DUAL_PLACES;
     const double *u = block + nh_tangent_first_input(run) * NH_DUAL_PLACES;
-    t->call[fn](&t->interpreter, fn, time, block, v, x, out, u);
-    t->interpreter.time = NULL;
+    t->engine.call[fn](&t->engine.interpreter, fn, time, block, v, x, out, u);
+    t->engine.interpreter.time = NULL;
 }
 
 /* One step, in as few pieces as the equations can be solved for, as careful.c does it. */
@@ -313,18 +328,17 @@ static int step_in_pieces(nh_run *run, const nh_kernel_io *io, double *block)
             part[pieces.parts + i] = begin + i % cuts * part[i];
         }
         memcpy(block, t->beside, t->block_size * sizeof *block);
-        status = t->kernel->advance(&pieces, 1, 1);
+        status = nh_kernel_advance_team(t->engine.kernel, &pieces, 1, 1);
     }
     return status;
 }
 
-/* The steps of a leg; those that are not solved are repeated in pieces. */
-static int take_steps(nh_run *run, nh_kernel_io *io, double *block, const double *saved,
-                      int64_t steps)
+int nh_tangent_take_steps(nh_run *run, nh_kernel_io *io, double *block, const double *saved,
+                          int64_t steps)
 {
     nh_tangent *t = run->tangents;
     const int64_t from = io->index, to = from + steps;
-    int status = t->kernel->advance(io, 1, steps);
+    int status = nh_kernel_advance_team(t->engine.kernel, io, 1, steps);
     if (status == NH_KERNEL_NOT_CONVERGED && run->parts > 1) { /* it stopped in mid-step */
         memcpy(block, saved, t->block_size * sizeof *block);
         io->index = from;
@@ -333,7 +347,7 @@ static int take_steps(nh_run *run, nh_kernel_io *io, double *block, const double
         status = step_in_pieces(run, io, block);
         io->index += !status;
         if (!status && io->index < to && run->parts == 1)
-            status = t->kernel->advance(io, 1, to - io->index);
+            status = nh_kernel_advance_team(t->engine.kernel, io, 1, to - io->index);
         else if (!status && io->index < to)
             status = NH_KERNEL_NOT_CONVERGED; /* the next one, step by step */
     }
@@ -346,15 +360,18 @@ static bool fails(nh_step_failure *f, int64_t index, int member)
     return false;
 }
 
-bool nh_tangent_start(nh_run *run, const group *g, const nh_leg *leg, nh_step_failure *f)
+bool nh_tangent_start(nh_run *run, const group *g, const nh_leg *leg, const double *before,
+                      nh_step_failure *f)
 {
     nh_tangent *t = run->tangents;
     for (int lane = 0; t && lane < g->lanes; lane++) {
         for (int pass = 0; pass < t->passes && !(g->retired >> lane & 1); pass++) {
             double *block = nh_tangent_block(t, g->first_member + lane, pass);
-            nh_tangent_take_values(run, g->saved, g->lanes, lane, false, block);
+            nh_tangent_take_values(run, before, g->lanes, lane, false, block);
             nh_kernel_io io = nh_tangent_arguments(run, block, leg, leg->from);
-            if (t->kernel->start(&io) != NH_KERNEL_OK)
+            io.time_moves =
+                t->time + ((g->first_member + lane) * t->passes + pass) * NH_DUAL_PLACES;
+            if (nh_kernel_begin(&t->engine, &io) != NH_KERNEL_OK)
                 return fails(f, leg->from, g->first_member + lane);
             nh_tangent_take_values(run, g->block, g->lanes, lane, false, block);
         }
@@ -386,7 +403,7 @@ bool nh_tangent_follow(nh_run *run, const group *g, const nh_leg *leg, nh_step_f
             memcpy(t->at, block, t->block_size * sizeof *block);
             nh_kernel_io io = nh_tangent_arguments(run, block, leg, leg->from);
             io.bound = nh_kernel_arguments(run, &run->careful, g->block, g->lanes, leg, 0).bound;
-            if (take_steps(run, &io, block, t->at, leg->to - leg->from) != NH_KERNEL_OK)
+            if (nh_tangent_take_steps(run, &io, block, t->at, leg->to - leg->from) != NH_KERNEL_OK)
                 return fails(f, io.index, member);
             nh_tangent_take_values(run, g->block, g->lanes, lane, false, block);
             watch_growth(t, run, leg, block);

@@ -12,24 +12,31 @@
 #ifndef NH_RUN_TANGENT_H
 #define NH_RUN_TANGENT_H
 
-#include "method/dual.h"
+#include "method/dual_kernels.h"
 #include "run/leg.h"
+
+typedef struct nh_tangent_table { /* the derivative of an input by a value of its table */
+    int input;
+    nh_input_table table; /* no rows: the direction is another one */
+} nh_tangent_table;
 
 struct nh_tangent {
     int count, passes;
     const nh_system *system;
     nh_system *own; /* with parameters as inputs; NULL: the run's system serves */
-    const nh_kernel *kernel;
-    nh_interpreter interpreter;
-    nh_call_fn *call[NH_CALLS];
-    double *slots, *scratch;
-    long long scratch_peak;
+    nh_shape shape; /* of that system */
+    engine engine;  /* over numbers with derivatives */
     size_t memory, inputs, state_size; /* in numbers: of the method, given from outside, a block */
     size_t block_size;                 /* in doubles, of one pass */
     double *blocks, *saved;            /* [members][passes][block_size] */
     double *time, *time_saved;         /* [members][passes][NH_TANGENTS]: of the state's own time */
-    double *at, *beside, *length;      /* blocks of one pass for events, and derivatives of a step */
+    double *at, *beside;               /* blocks of one pass */
     double *values;                    /* results of functions */
+    double *normals;                   /* for jumps of velocities: B, 0; d, k; two velocities */
+    nh_tangent_table *table;           /* [count] */
+    double *met, *after, *met_time;    /* of the last event: blocks before and after it, [passes] */
+    double event_rate;                 /* of its function */
+    bool meets;                        /* they are known */
     double growth, grown_at;           /* the largest derivative so far, and when */
 };
 
@@ -45,10 +52,27 @@ void nh_tangent_reset(nh_run *run, int member);
 /* What the leg began from is remembered, and restored after a failure. */
 void nh_tangent_save(nh_run *run);
 void nh_tangent_restore(nh_run *run);
-/* The method was started at the states of a group; a leg was taken from the states to which the
- * derivatives belong to those in the group's block. False: NH_FAILED_TANGENT. */
-bool nh_tangent_start(nh_run *run, const group *g, const nh_leg *leg, nh_step_failure *f);
+/* The method was started at the states of a group, in the block `before`; a leg was taken from the
+ * states to which the derivatives belong to those in the group's block. False: NH_FAILED_TANGENT.
+ */
+bool nh_tangent_start(nh_run *run, const group *g, const nh_leg *leg, const double *before,
+                      nh_step_failure *f);
 bool nh_tangent_follow(nh_run *run, const group *g, const nh_leg *leg, nh_step_failure *f);
+
+/* ---- tangent_jumps.c ---- */
+
+/* Lets a direction be the derivative by a point of an input's table. */
+nh_status nh_tangent_vary_table(nh_run *run, int direction, int input, int64_t point,
+                                nh_report *report);
+/* The inputs of a member were given their values at a time: those of tables in the piece of time
+ * `when`, at a sample those of expressions, at the start (`first`) all defaults. */
+void nh_tangent_give_inputs(nh_run *run, int member, double time, double when, bool sample,
+                            bool first);
+/* Its velocities jumped to satisfy constraints with new inputs; false: no derivatives. */
+bool nh_tangent_answer(nh_run *run, int member, double time);
+/* Moves the velocities of a block to the nearest ones that satisfy the constraints, at a time with
+ * derivatives. */
+bool nh_tangent_project(nh_run *run, double time, const double *moves, double *block);
 
 /* ---- shared by the files that differentiate a run ---- */
 
@@ -65,11 +89,15 @@ static inline double *nh_tangent_number(double *block, size_t index)
 size_t nh_tangent_first_input(const nh_run *run);
 /* Replaces the values by those of a block of the run; with `inputs_only` those of inputs. */
 void nh_tangent_take_values(nh_run *run, const double *from, int lanes, int lane, bool inputs_only,
-                             double *block);
+                            double *block);
+/* The steps of a kernel, for which `saved` is the block before them; those that are not solved are
+ * repeated in pieces. */
+int nh_tangent_take_steps(nh_run *run, nh_kernel_io *io, double *block, const double *saved,
+                          int64_t steps);
 /* Arguments of the kernel for a block. */
 nh_kernel_io nh_tangent_arguments(nh_run *run, double *block, const nh_leg *leg, int64_t index);
 /* Evaluates a function at a block's state, time t with derivatives `moves` (NULL: none). */
 void nh_tangent_evaluate(const nh_run *run, nh_fn fn, double t, const double *moves,
-                          const double *block, const double *x, double *out);
+                         const double *block, const double *x, double *out);
 
 #endif

@@ -35,7 +35,7 @@ const nh_attachment nh_attachment_tangents = {
 
 /* ---- one direction ---- */
 
-typedef struct place { /* of the derivatives in a direction: numbers are NH_DUAL_PLACES apart */
+typedef struct place {     /* of the derivatives in a direction: numbers are NH_DUAL_PLACES apart */
     double *block, *value; /* the first derivative, and the first value */
     double *time;
 } place;
@@ -99,8 +99,7 @@ nh_status nh_run_set_tangent(nh_run *run, int member, int direction, const nh_di
     for (size_t i = 0; i < run->tangents->state_size; i++)
         at.block[i * NH_DUAL_PLACES] = 0;
     nh_inner_change(system, at.value, nh_tangent_number(at.value, n), to->q ? to->q : none,
-                    to->v ? to->v : none, at.block, nh_tangent_number(at.block, n),
-                    NH_DUAL_PLACES);
+                    to->v ? to->v : none, at.block, nh_tangent_number(at.block, n), NH_DUAL_PLACES);
     double *u = nh_tangent_number(at.block, first);
     const int open = p->open_values;
     for (int i = 0; i < open; i++)

@@ -17,9 +17,9 @@ void nh_show_velocities(const nh_system *system, const double *q, const double *
 void nh_inner_velocities(const nh_system *system, const double *q, const double *shown,
                          double *inner, int stride);
 
-/* Changes of a state as users see them: of a rotation, three along its body axes, dR = R [d]x; of its
- * angular velocity. `first` coordinates come before the dummies of velocities without any. Inner
- * numbers are `stride` apart, those shown are contiguous; q and v are inner ones. */
+/* Changes of a state as users see them: of a rotation, three along its body axes, dR = R [d]x; of
+ * its angular velocity. `first` coordinates come before the dummies of velocities without any.
+ * Inner numbers are `stride` apart, those shown are contiguous; q and v are inner ones. */
 void nh_show_change(const nh_system *system, const double *q, const double *v, const double *dq,
                     const double *dv, int stride, double *shown_q, double *shown_v);
 void nh_inner_change(const nh_system *system, const double *q, const double *v,

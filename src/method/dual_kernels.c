@@ -1,6 +1,6 @@
 /* The kernels that compute with derivatives (kernel/dual.h), and the interpreter that serves
  * them. */
-#include "method/dual.h"
+#include "method/dual_kernels.h"
 
 #include <string.h>
 

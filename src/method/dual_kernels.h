@@ -1,8 +1,8 @@
 /* Kernels over values with derivatives in NH_TANGENTS directions: see kernel/dual.h. A number is
  * NH_DUAL_PLACES doubles, its value and the derivatives. Their arguments are as for one lane of so
  * many numbers each; the interpreter is an nh_interpreter whose constants have derivatives 0. */
-#ifndef NH_METHOD_DUAL_H
-#define NH_METHOD_DUAL_H
+#ifndef NH_METHOD_DUAL_KERNELS_H
+#define NH_METHOD_DUAL_KERNELS_H
 
 #include "code/interpret.h"
 #include "method/method.h"
