@@ -28,14 +28,14 @@ typedef struct parts {
 } parts;
 
 /* The point at qm + c (v - v0). */
-static inline void move_to(kernel *k, const real *qm, double c, const real *v, real *q)
+static inline void move_to(kernel *k, const real *qm, scalar c, const real *v, real *q)
 {
     EACH_QUICKLY(i, N) q[i] = fma_(broadcast(c), v[i] - k->v[i], qm[i]);
 }
 
 static inline int evaluate(kernel *k, const parts *s, const real *v)
 {
-    const double t = k->t + k->h / 2;
+    const scalar t = k->t + k->h / 2;
     if (!FORCE_IS_KNOWN) {
         move_to(k, s->qm, TO_FORCE, v, s->q);
         CALL(FREE, t, s->q, k->v, s->step, s->free);
@@ -48,11 +48,11 @@ static inline int evaluate(kernel *k, const parts *s, const real *v)
 #ifdef NH_CAREFUL
 
 /* x: v1, l. r: the residual of M^-1 times the equation for v1, and the constraints. */
-static int newton_gap(kernel *k, const double *x, double *r, double *work)
+static int newton_gap(kernel *k, const real *x, real *r, real *work)
 {
     const parts *s = (const parts *)work;
     TRY_(evaluate(k, s, x));
-    EACH(i, N) r[i] = 0;
+    EACH(i, N) r[i] = broadcast(0);
     add_B(k, r, s->B, x + N);
     EACH(i, N)
     {
@@ -64,7 +64,7 @@ static int newton_gap(kernel *k, const double *x, double *r, double *work)
     return NH_KERNEL_OK;
 }
 
-static int newton(kernel *k, const parts *s, double *v)
+static int newton(kernel *k, const parts *s, real *v)
 {
     const int d = N + M;
     if (newton_scratch((size_t)d) == 0)
@@ -73,7 +73,7 @@ static int newton(kernel *k, const parts *s, double *v)
     newton_problem problem = newton_begin(newton_gap, d, N, space, (void *)s);
     EACH(i, d)
     {
-        problem.x[i] = i < N ? s->free[i] : 0;
+        problem.x[i] = i < N ? s->free[i] : broadcast(0);
         problem.size[i] = i < N ? newton_velocity_size(k, i) : newton_impulse_size(k, s->B);
     }
     TRY_(newton_solve(k, &problem));
@@ -152,7 +152,7 @@ static int step(kernel *k)
 {
     if (POSITIONS > 0)
         return step_on_surface(k);
-    const double h = k->h, t = k->t;
+    const scalar h = k->h, t = k->t;
     LOCAL(qm, N);
     LOCAL(free, N);
     LOCAL(q, N);

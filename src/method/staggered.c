@@ -30,7 +30,7 @@ typedef struct parts {
 /* v1 and q1 with the reaction l, and how far v1 is from the constraints. */
 static inline int finish(kernel *k, const parts *s, const real *l)
 {
-    const double t1 = k->t + k->h;
+    const scalar t1 = k->t + k->h;
     EACH(i, N) s->b[i] = s->free[i];
     add_B(k, s->b, s->B, l);
     EACH(i, N) s->q[i] = fma_(broadcast(k->h / 2), s->b[i], s->qm[i]);
@@ -42,7 +42,7 @@ static inline int finish(kernel *k, const parts *s, const real *l)
 #ifdef NH_CAREFUL
 
 /* x: v1, l. */
-static int newton_gap(kernel *k, const double *x, double *r, double *work)
+static int newton_gap(kernel *k, const real *x, real *r, real *work)
 {
     const parts *s = (const parts *)work;
     TRY_(finish(k, s, x + N));
@@ -51,7 +51,7 @@ static int newton_gap(kernel *k, const double *x, double *r, double *work)
     return NH_KERNEL_OK;
 }
 
-static int newton(kernel *k, const parts *s, double *u, double *w)
+static int newton(kernel *k, const parts *s, real *u, real *w)
 {
     const int d = N + M;
     if (newton_scratch((size_t)d) == 0)
@@ -60,7 +60,7 @@ static int newton(kernel *k, const parts *s, double *u, double *w)
     newton_problem problem = newton_begin(newton_gap, d, N, space, (void *)s);
     EACH(i, d)
     {
-        problem.x[i] = i < N ? s->free[i] : 0;
+        problem.x[i] = i < N ? s->free[i] : broadcast(0);
         problem.size[i] = i < N ? newton_velocity_size(k, i) : newton_impulse_size(k, s->B);
     }
     TRY_(newton_solve(k, &problem));
@@ -119,7 +119,7 @@ static inline int solve(kernel *k, const parts *s, real *u, real *w)
 
 APART static int step_in_halves(kernel *k)
 {
-    const double h = k->h;
+    const scalar h = k->h;
     LOCAL(steps, 2); /* h/4, h/2 */
     LOCAL(a, N);
     LOCAL(qm, N);
@@ -149,7 +149,7 @@ APART static int step_in_halves(kernel *k)
  * the forces of the first and the last node act on the driver alone. */
 static inline int step_of_coupled(kernel *k)
 {
-    const double h = k->h, t = k->t;
+    const scalar h = k->h, t = k->t;
     LOCAL(quarter, 1);
     LOCAL(a, N);
     LOCAL(qm, N);
