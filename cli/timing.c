@@ -23,6 +23,10 @@ int count_steps(const char *who, const options *given, int64_t *steps)
     double count = given->time / given->step, whole = round(count);
     if (whole > 9007199254740992.0)
         return complain("--time %.10g needs too many steps of %.10g", given->time, given->step);
+    if (whole == 0 && given->time > 0)
+        return complain("--time %.10g is shorter than a step of %.10g, and %s takes whole steps; "
+                        "give a shorter --step",
+                        given->time, given->step, who);
     *steps = (int64_t)whole;
     if (fabs(count - whole) > 1e-9 * fmax(1, whole))
         remark("--time %.10g is not a whole number of steps of %.10g; taking %lld step%s, to t = "
@@ -116,7 +120,7 @@ int choose_timing(const options *given, nh_run_options *wanted, double *lead)
     double steps = wanted->time / wanted->step;
     if (stepped && steps > 0x1p53)
         return complain("--time %.10g needs too many steps of %.10g", given->time, given->step);
-    if (stepped && !apart && timed && fabs(steps - round(steps)) > 1e-9 * fmax(1, steps))
+    if (stepped && !apart && timed && fabs(steps - round(steps)) > 1e-9 * steps)
         remark("--time %.10g is not a whole number of steps of %.10g; the last step is %.10g",
                given->time, given->step, given->time - floor(steps) * given->step);
     return 0;

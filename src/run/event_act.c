@@ -16,6 +16,13 @@ enum { SOON_MAX = 3 };
 
 bool nh_event_walk_fails(nh_event_walk *k, int status, int event, double t)
 {
+    if (k->run->interrupted)
+        status = NH_FAILED_INTERRUPTED;
+    else if (k->w->unresolved) {
+        status = NH_FAILED_UNRESOLVED;
+        event = k->w->unresolved - 1;
+        k->w->unresolved = 0;
+    }
     *k->f = (nh_step_failure){status, k->index, k->member, event, t};
     return false;
 }

@@ -9,13 +9,17 @@
  * states of the run, and Newton's method finds it to round-off. */
 #include "base/decimal.h"
 #include "run/events.h"
+#include "run/interrupt.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PIECES_MAX = 1000000, NEWTON_MAX = 8, BISECTIONS_MAX = 200, WIDTHS = 6 };
+enum { NEWTON_MAX = 8, BISECTIONS_MAX = 200, WIDTHS = 6 };
+/* What is spent on an event in one interval: values between the nodes, values of the exact
+ * solution, pieces. A search beyond it has met a pole, or there are more than ENDLESS zeros. */
+enum { EFFORT_MAX = 10000000, EXACT = 16, PIECE = 10, ASK_AFTER = 4096, ENDLESS = 100 };
 static const double narrow = 0x1p-24; /* pieces shorter than this are not divided */
 static const double clear = 0.25;     /* distance from zero, relative to the change of g */
 static const double believable = 8;   /* an error this many times smaller makes a cubic credible */
@@ -28,12 +32,12 @@ typedef struct search {
     nh_run *run;
     nh_crossings *w;
     double *from, *to;
-    double h; /* t(to) - t(from) */
-    int event, pieces;
-    double side; /* sign of g after the zeros found so far */
-    double last; /* where the last zero was found */
-    bool sloped; /* the accelerations of the nodes are known */
-    bool seen;   /* w->within belongs to this interval */
+    double h;                 /* t(to) - t(from) */
+    int event, effort, asked; /* `asked`: the effort when the caller was asked whether to go on */
+    double side;              /* sign of g after the zeros found so far */
+    double last;              /* where the last zero was found */
+    bool sloped;              /* the accelerations of the nodes are known */
+    bool seen;                /* w->within belongs to this interval */
     bool failed;
 } search;
 
@@ -104,8 +108,18 @@ static point point_at(search *s, double x, const double *node, const double *val
     return (point){x, value[s->event], s->h * rate};
 }
 
+static void spend(search *s, int effort)
+{
+    s->effort += effort;
+    if (s->effort - s->asked < ASK_AFTER)
+        return;
+    s->asked = s->effort;
+    s->failed |= nh_run_is_interrupted(s->run);
+}
+
 static point exact(search *s, double x)
 {
+    spend(s, EXACT);
     double *value = s->w->value[2];
     if (x == 0 || x == 1)
         value = s->w->value[x == 1];
@@ -121,6 +135,7 @@ static point about(search *s, double x)
 {
     if (s->w->exactly)
         return exact(s, x);
+    spend(s, 1);
     if (!s->sloped) {
         nh_crossings_slope(s->w, s->from);
         nh_crossings_slope(s->w, s->to);
@@ -392,7 +407,8 @@ static void divide(search *s, point a, point b, double known)
 static void look_between(search *s, point a, point b, double error)
 {
     const double w = b.x - a.x;
-    if (s->failed || ++s->pieces > PIECES_MAX)
+    spend(s, PIECE);
+    if (s->failed || s->effort > EFFORT_MAX)
         return;
     const double c[4] = {a.g, a.g + w * a.rate / 3, b.g - w * b.rate / 3, b.g};
     const double d[3] = {c[1] - c[0], c[2] - c[1], c[3] - c[2]};
@@ -513,6 +529,19 @@ static bool stays_on_zero(search *s, point a, point b)
            nh_crossings_on_zero(w, s->event, w->at, about(s, divided).g);
 }
 
+/* What was found before the search ended; `before`: the zeros of other events. */
+static void end_search(search *s, int before)
+{
+    s->failed = s->w->roots - before > ENDLESS;
+    s->w->unresolved = s->failed ? s->event + 1 : 0;
+    if (s->failed)
+        return;
+    nh_remarks_add(&s->run->remarks, "unresolved",
+                   "event '%s' changes so much between t = %.10g and %.10g that some of its "
+                   "zeros may be missing; try a smaller step or tolerance",
+                   nh_crossings_name(s->w, s->event), s->from[NODE_T], s->to[NODE_T]);
+}
+
 static void look_at_event(search *s, double *of)
 {
     nh_crossings *w = s->w;
@@ -533,13 +562,10 @@ static void look_at_event(search *s, double *of)
         return;
     if (sign_of(a.g) != s->side) /* it passed through, or was thrown back, at this node */
         a.g = s->side * on_side;
-    s->pieces = 0;
+    s->effort = s->asked = 0;
     divide(s, a, b, 32 * error_within(s, a, b));
-    if (s->pieces > PIECES_MAX)
-        nh_remarks_add(&s->run->remarks, "unresolved",
-                       "event '%s' changes so much between t = %.10g and %.10g that some of its "
-                       "zeros may be missing; try a smaller step or tolerance",
-                       nh_crossings_name(w, e), s->from[NODE_T], s->to[NODE_T]);
+    if (s->effort > EFFORT_MAX && !s->failed)
+        end_search(s, before);
     if (s->failed || sign_of(b.g) != -s->side) /* 0 and 0/0: the next interval decides */
         return;
     const double last = w->roots > before ? w->root[w->roots - 1].x : 0; /* a root is missing */

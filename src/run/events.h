@@ -83,6 +83,7 @@ struct nh_crossings {
     int roots, root_room;
     double *reported;      /* [members][2]: how many events were reported, and which is to end it */
     double *blocks_before; /* states of all members before the current chunk */
+    int unresolved;        /* 1 + the event whose zeros cannot be told apart; 0: none */
     bool no_memory;
     bool stopped; /* a function asked to stop */
     void *user;

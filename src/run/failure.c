@@ -11,7 +11,9 @@
 #include "base/decimal.h"
 #include "base/dense.h"
 #include "base/status.h"
+#include "run/events.h"
 #include "run/health.h"
+#include "run/interrupt.h"
 
 enum { DIAGNOSE_MAX = 400 };
 
@@ -150,10 +152,52 @@ static nh_status status_of(const nh_run *run, const nh_clock *clock, const nh_st
     return name_the_cause(run, clock, f->member, unsolved ? NH_NOT_CONVERGED : NH_NOT_FINITE);
 }
 
+static void note_place(const nh_step_failure *f, const place *at, bool step_matters,
+                       nh_report *report)
+{
+    if (!report)
+        return;
+    if (step_matters)
+        report->option = "step";
+    report->step = at->step;
+    report->time = at->t;
+    report->residual = f->residual;
+}
+
+/* A step of the run that the method's own steps do not get through. */
+static nh_status describe_hopeless(const nh_clock *clock, const nh_step_failure *f, const place *at,
+                                   nh_report *report)
+{
+    nh_fail(report, NH_NOT_CONVERGED,
+            "%sstep %lld, t = %.10g: the steps chosen by the method are only %.2g long, of which "
+            "this step of %.3g would take too many; give a shorter step, a shorter time or a "
+            "larger tolerance",
+            at->who, at->step, at->t, f->residual, clock->step);
+    note_place(f, at, true, report);
+    return NH_NOT_CONVERGED;
+}
+
+/* An event with so many zeros that looking for them does not end. */
+static nh_status describe_unresolved(const nh_run *run, const nh_step_failure *f, const place *at,
+                                     nh_report *report)
+{
+    nh_fail(report, NH_NOT_CONVERGED,
+            "%sstep %lld, t = %.10g: event '%s' changes sign so often there that its zeros cannot "
+            "be told apart; a shorter step may help, or an expression that varies less",
+            at->who, at->step, at->t, nh_crossings_name(run->crossings, f->iterations));
+    note_place(f, at, true, report);
+    return NH_NOT_CONVERGED;
+}
+
 /* A step for whose equations no solution was found. */
 static void describe_unsolved(const nh_clock *clock, const nh_step_failure *f, const place *at,
                               nh_report *report)
 {
+    if (f->kernel_status == NH_KERNEL_STUCK &&
+        (f->iterations < 3 || f->iterations >= NH_OWN_STEPS_MAX)) {
+        describe_hopeless(clock, f, at, report);
+        return;
+    }
     if (f->kernel_status == NH_KERNEL_STUCK) {
         nh_fail(report, NH_NOT_CONVERGED,
                 "%sstep %lld, t = %.10g: after %d attempts the steps chosen by the method are only "
@@ -202,18 +246,6 @@ static void describe_singular(nh_run *run, const nh_clock *clock, const nh_step_
             advice);
 }
 
-static void note_place(const nh_step_failure *f, const place *at, bool step_matters,
-                       nh_report *report)
-{
-    if (!report)
-        return;
-    if (step_matters)
-        report->option = "step";
-    report->step = at->step;
-    report->time = at->t;
-    report->residual = f->residual;
-}
-
 nh_status nh_describe_failure(nh_run *run, const nh_clock *clock, const nh_step_failure *f,
                               nh_report *report)
 {
@@ -224,6 +256,9 @@ nh_status nh_describe_failure(nh_run *run, const nh_clock *clock, const nh_step_
                        run->choice.method->name, nh_fn_name[missing_function(run) - 1],
                        run->system->name);
     const place at = place_of(run, clock, f);
+    if (f->kernel_status == NH_FAILED_INTERRUPTED)
+        return nh_fail(report, NH_CALLBACK_STOPPED,
+                       "%sstep %lld, t = %.10g: the caller asked to stop", at.who, at.step, at.t);
     if (f->kernel_status == NH_FAILED_GRAZING)
         return describe_grazing(run, f, at.who, report);
     if (f->kernel_status == NH_FAILED_TANGENT)
@@ -235,6 +270,10 @@ nh_status nh_describe_failure(nh_run *run, const nh_clock *clock, const nh_step_
             at.who, at.step, at.t, clock->step);
     if (f->kernel_status == NH_FAILED_CHATTER)
         return describe_chatter(run, f, at.who, report);
+    if (f->kernel_status == NH_FAILED_TOO_MANY)
+        return describe_hopeless(clock, f, &at, report);
+    if (f->kernel_status == NH_FAILED_UNRESOLVED)
+        return describe_unresolved(run, f, &at, report);
     if (f->kernel_status <= NH_FAILED_ACCUMULATION)
         return describe_event(run, f, at.who, report);
     nh_status status = status_of(run, clock, f);

@@ -17,7 +17,10 @@ enum {
     NH_FAILED_CHANGE = -3,       /* no velocities after the event satisfy the constraints */
     NH_FAILED_GRAZING = -6, /* an event that only touches zero has no derivative; as the first */
     NH_FAILED_TANGENT = -5, /* its derivatives do not follow */
-    NH_FAILED_CHATTER = -4  /* `iterations` is the kink; `residual` is when */
+    NH_FAILED_CHATTER = -4, /* `iterations` is the kink; `residual` is when */
+    NH_FAILED_INTERRUPTED = -7, /* the caller wants it to stop (interrupt.h) */
+    NH_FAILED_TOO_MANY = -8,    /* own steps; `residual` is the length of the last one */
+    NH_FAILED_UNRESOLVED = -9   /* the zeros of an event; `iterations` is which one */
 };
 
 /* The run is at the step that failed. Returns the status to report. */

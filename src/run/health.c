@@ -202,10 +202,17 @@ static void meet(nh_run *run, int member)
 
 /* ---- remarks ---- */
 
+/* Whether a remark compares a difference with the motion. */
+static bool is_relative(nh_concern concern)
+{
+    return concern == NH_CONCERN_COARSE || concern == NH_CONCERN_ABRUPT ||
+           concern == NH_CONCERN_ENERGY || concern == NH_CONCERN_GROWTH;
+}
+
 void nh_health_say(nh_visit *v, nh_concern concern, const char *format, ...)
 {
     nh_doubt *doubt = v->health->doubt + concern;
-    if (v->track->said >> concern & 1)
+    if (v->track->said >> concern & 1 || (is_relative(concern) && nh_is_at_rest(v)))
         return;
     v->track->said |= 1u << concern;
     if (doubt->members++ > 0 && v->member >= doubt->first)

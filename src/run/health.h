@@ -102,6 +102,9 @@ extern const nh_check nh_check_kinks;                 /* kinks.c */
 void nh_kinks_begin(nh_visit *v);                     /* the first check of a member */
 
 double nh_health_time(const nh_run *run, int64_t step);
+/* Whether the motion so far is no larger than rounding errors can make it: then differences that
+ * are large compared with it mean nothing (rest.c). */
+bool nh_is_at_rest(nh_visit *v);
 /* Adds a member to those with a concern; the text is kept for the first of them. */
 __attribute__((format(printf, 3, 4))) void nh_health_say(nh_visit *v, nh_concern concern,
                                                          const char *format, ...);

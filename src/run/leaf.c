@@ -68,6 +68,8 @@ static bool rate(nh_leaf *leaf, const double *u, const double *q, double *out)
 {
     memcpy(out, u, (size_t)leaf->system->coordinates * sizeof *out);
     nh_report report;
+    if (leaf->left-- <= 0)
+        return false;
     nh_status status =
         nh_project_displacement(leaf->system, leaf->holonomic, leaf->t, q, out, &report);
     leaf->out_of_memory |= status == NH_NO_MEMORY;

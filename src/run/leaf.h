@@ -11,6 +11,7 @@ typedef struct nh_leaf {
     double t;
     bool *holonomic; /* [constraints]; NULL: none is known to be holonomic */
     double *space;
+    int64_t left; /* evaluations of the direction after which a walk gives up; set by the caller */
     bool out_of_memory;
 } nh_leaf;
 
@@ -20,7 +21,7 @@ void nh_leaf_close(nh_leaf *leaf);
 
 /* Moves q along its leaf, at every point in the admissible direction nearest to `direction`; by
  * `direction` itself if no constraint is holonomic. The integrals keep their values to about 1e-13.
- * False if the path leaves the model's domain. */
+ * False if the path leaves the model's domain, or is too long. */
 bool nh_leaf_walk(nh_leaf *leaf, const double *direction, double *q);
 
 #endif

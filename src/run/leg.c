@@ -9,6 +9,7 @@
 #include "run/chatter.h"
 #include "run/events.h"
 #include "run/health.h"
+#include "run/interrupt.h"
 #include "run/lanes.h"
 #include "run/pace.h"
 #include "run/switches.h"
@@ -149,13 +150,30 @@ static bool is_finite(const nh_run *run, const group *g, int *member)
     return true;
 }
 
+/* Between own steps of a step of the run, of which `own` were taken. The length of the last one
+ * says why not. */
+static bool may_go_on(nh_run *run, const double *node, int64_t nodes, int64_t own, double *length)
+{
+    const int64_t size = NH_NODE_SIZE(run->system->shape.n, run->system->shape.angles);
+    const double *last = node + (nodes - 1) * size;
+    *length = nodes > 1 ? last[NODE_T] - last[NODE_T - size] : 0;
+    return own < NH_OWN_STEPS_MAX && !nh_run_is_interrupted(run);
+}
+
+static int stopped_because(const nh_run *run)
+{
+    return run->interrupted ? NH_FAILED_INTERRUPTED : NH_FAILED_TOO_MANY;
+}
+
 /* One call of the kernel; where own steps are looked at, several. */
 static int advance_watched(nh_run *run, const group *g, const engine *e, const nh_leg *leg,
                            nh_kernel_io *io, nh_step_failure *f)
 {
-    int64_t most;
+    int64_t most, own = 0, at = io->index;
     int status = NH_KERNEL_FULL;
     io->node = nh_chatter_nodes(run, &most);
+    if (!io->node)
+        io->node = nh_interrupt_nodes(run, &most);
     while (status == NH_KERNEL_FULL) {
         io->nodes_max = most;
         io->nodes = 0;
@@ -163,6 +181,10 @@ static int advance_watched(nh_run *run, const group *g, const engine *e, const n
         if ((status == NH_KERNEL_FULL || status == NH_KERNEL_OK) &&
             !nh_chatter_note(run, g, io->node, io->nodes, leg->clock.step, f))
             return NH_FAILED_CHATTER;
+        own = io->index == at ? own + io->nodes : io->nodes;
+        at = io->index;
+        if (status == NH_KERNEL_FULL && !may_go_on(run, io->node, io->nodes, own, &io->residual))
+            return stopped_because(run);
     }
     return status;
 }
@@ -180,6 +202,10 @@ static bool advance_group(nh_run *run, group *g, const nh_leg *leg, int64_t inde
             break;
         if (status == NH_FAILED_CHATTER) {
             f->index = index;
+            return false;
+        }
+        if (status == NH_FAILED_INTERRUPTED || status == NH_FAILED_TOO_MANY) {
+            *f = (nh_step_failure){status, index, g->first_member, 0, io.residual};
             return false;
         }
         if ((e == &run->careful && status != NH_KERNEL_NOT_CONVERGED) ||
@@ -235,17 +261,20 @@ bool nh_leg_follow(nh_run *run, group *g, const nh_leg *leg, int64_t *index, nh_
     io.node = own->node;
     io.nodes_max = own->most;
     const int status = e->kernel->advance(&io, 1, leg->to - *index);
-    *index = io.index;
     own->count = io.nodes;
     own->full = status == NH_KERNEL_FULL;
+    own->taken = *index == io.index ? own->taken + io.nodes : io.nodes;
+    *index = io.index;
     if ((own->full || status == NH_KERNEL_OK) &&
         !nh_chatter_note(run, g, own->node, own->count, leg->clock.step, f)) {
         f->index = *index;
         return false;
     }
-    if (status == NH_KERNEL_OK || own->full)
+    if (status == NH_KERNEL_OK ||
+        (own->full && may_go_on(run, own->node, io.nodes, own->taken, &io.residual)))
         return true;
-    *f = (nh_step_failure){status, io.index, g->first_member, io.iterations, io.residual};
+    *f = (nh_step_failure){own->full ? stopped_because(run) : status, io.index, g->first_member,
+                           io.iterations, io.residual};
     return false;
 }
 
@@ -291,8 +320,8 @@ void nh_leg_prepare(nh_run *run, int64_t until)
     p->until = 0;
     p->calls = 0;
     /* a user's function may ask to stop and must not be called again afterwards */
-    if (until <= run->steps || g->retired || run->careful.callbacks || run->pace ||
-        (is_many(run) && !may_team_up(run)))
+    if (until <= run->steps || g->retired || run->own_nodes || run->careful.callbacks ||
+        run->pace || (is_many(run) && !may_team_up(run)))
         return;
     engine *e = nh_run_fast_engine(run);
     const nh_leg leg = {.clock = nh_run_clock(run)};

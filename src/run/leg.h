@@ -48,7 +48,8 @@ bool nh_leg_take(nh_run *run, group *const *team, int size, const nh_leg *leg, n
 typedef struct nh_own_steps { /* the ends of steps that a method chooses */
     double *node;             /* as in nh_kernel_io */
     int64_t most, count;
-    bool full; /* there was no room for the rest of them */
+    bool full;     /* there was no room for the rest of them */
+    int64_t taken; /* within the present step of the run; 0 before the first call */
 } nh_own_steps;
 /* Continues a leg of one trajectory from step *index of the run on, until there is no room for more
  * nodes; without the careful engine. */

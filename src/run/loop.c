@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "run/attach.h"
+#include "run/interrupt.h"
 #include "run/tangent.h"
 
 const nh_attachment *const nh_attachments[NH_ATTACHMENTS] = {
@@ -124,6 +125,14 @@ static nh_status locate(const loop *l, int64_t to, nh_report *report)
  * many steps of a motion that chatters would not all be met again. */
 static bool is_final(const nh_step_failure *f)
 {
+    return f->kernel_status == NH_KERNEL_STOPPED || f->kernel_status == NH_FAILED_CHATTER ||
+           f->kernel_status == NH_FAILED_INTERRUPTED || f->kernel_status == NH_FAILED_TOO_MANY ||
+           f->kernel_status == NH_FAILED_UNRESOLVED;
+}
+
+/* Whether the state is that before the failed step, not one within it. */
+static bool keeps_state(const nh_step_failure *f)
+{
     return f->kernel_status == NH_KERNEL_STOPPED || f->kernel_status == NH_FAILED_CHATTER;
 }
 
@@ -133,7 +142,7 @@ static nh_status stop(const loop *l, const nh_step_failure *f, nh_report *report
 {
     nh_run *run = l->run;
     run->stopped = f->kernel_status == NH_KERNEL_STOPPED;
-    if (run->groups == 1 && run->parts == 1 && !l->lead)
+    if (run->groups == 1 && run->parts == 1 && !l->lead && keeps_state(f))
         run->steps = f->index;
     else
         restore(l);
@@ -238,6 +247,11 @@ static nh_status take_pieces(const loop *l, nh_report *report)
         const nh_clock here = {now - done * piece.clock.step, piece.clock.step};
         if (status == NH_OK && to < end)
             status = act(l, &here, piece.from, report);
+        if (status == NH_OK && to < end && nh_run_is_interrupted(run)) {
+            restore(l);
+            f.kernel_status = NH_FAILED_INTERRUPTED;
+            status = nh_describe_failure(run, &l->clock, &f, report);
+        }
     }
     forget_step(run);
     if (status == NH_OK)
@@ -352,7 +366,7 @@ nh_status nh_loop(nh_run *run, int64_t steps, const nh_clock *clock, const nh_tr
               .last = run->steps + steps};
     const double begin = nh_clock_seconds();
     run->prepared.until = 0;
-    run->stopped = false;
+    run->stopped = run->interrupted = false;
     status = settle(&l, report);
     if (status == NH_OK && steps > 0)
         NH_EACH_ATTACHED(a, begin)

@@ -8,6 +8,7 @@
 
 #include "base/spectrum.h"
 #include "base/status.h"
+#include "run/interrupt.h"
 #include "run/leg.h"
 
 struct nh_pace {
@@ -255,11 +256,15 @@ static void add_time(double *memory, double h)
     memory[AHEAD] = sum;
 }
 
+enum { ASK_AFTER = 64 }; /* steps */
+
 /* Takes own steps as long as they end before `end`. */
 static int own_steps(nh_run *run, const engine *e, nh_kernel_io *node, double *memory, double t,
                      double end)
 {
-    for (;;) {
+    for (int64_t taken = 1;; taken++) {
+        if (taken % ASK_AFTER == 0 && nh_run_is_interrupted(run))
+            return NH_FAILED_INTERRUPTED;
         const double h = run->pace->eps * exp(-memory[U]);
         const double now = memory[AHEAD] + memory[AHEAD_LOW];
         if (!(now + h <= end))

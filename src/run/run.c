@@ -2,6 +2,7 @@
 #include "run/events.h"
 #include "run/health.h"
 #include "run/inputs.h"
+#include "run/interrupt.h"
 #include "run/lanes.h"
 #include "run/pace.h"
 #include "run/solution.h"
@@ -196,6 +197,9 @@ static nh_status prepare_engines(nh_run *run, const nh_run_options *options, nh_
     run->trial.open = options->backend == NH_BACKEND_AUTO;
     run->trial.expected = options->steps;
     run->patience = (nh_patience){options->stop, options->user};
+    status = nh_interrupt_prepare(run, report);
+    if (status != NH_OK)
+        return status;
     if (is_compiled)
         return nh_run_compile(run, report);
     return lanes > 1 ? prepare_engine(&run->fast, run, wide, lanes, true, report) : NH_OK;
@@ -336,6 +340,7 @@ void nh_run_free(nh_run *run)
         (*a)->free(run);
     }
     free(run->blocks);
+    free(run->own_nodes);
     free(run->compose);
     free(run->prepared.inputs);
     free(run->group);

@@ -114,7 +114,10 @@ struct nh_run {
     engine compiled; /* takes its place if that is the backend */
     nh_loaded loaded;
     nh_trial trial;
-    nh_patience patience;  /* how long to wait for the compiler */
+    nh_patience patience;  /* how long to wait for the compiler, and for steps that take long */
+    double asked;          /* the clock when it was asked last */
+    bool interrupted;      /* it said that the run is to stop */
+    double *own_nodes;     /* interrupt.c; or NULL */
     int failed_member;     /* whose failure was the last */
     bool stopped;          /* by the user's function, which must not be called again */
     int64_t numbering;     /* number of the first member in messages */

@@ -23,6 +23,8 @@ typedef struct notes {
     uint64_t mark;    /* of the output's last rows */
     int64_t ended;    /* the last, shorter step has been taken */
     uint64_t columns; /* a digest of their names */
+    double lead;      /* time from the start to the first row */
+    int64_t led;      /* steps of it that were taken */
 } notes;
 
 /* ---- the output ---------------------------------------------------------------------------- */
@@ -217,15 +219,17 @@ static nh_status write_trajectory(nh_simulation *s, int64_t position, nh_report 
                  .has_output = s->archive != NULL,
                  .record = nh_record_save(s->record),
                  .ended = s->ended,
-                 .columns = digest_columns(s->record)};
+                 .columns = digest_columns(s->record),
+                 .lead = s->options.lead,
+                 .led = s->led};
     nh_status status = NH_OK;
     if (s->archive)
         status = nh_archive_mark(s->archive, now.position, &now.mark, report);
-    nh_piece piece[2] = {{0}, {&now, sizeof now}};
+    nh_piece piece[3] = {{0}, {&now, sizeof now}, s->begun};
     if (status == NH_OK)
         status = nh_run_save(s->run, &piece[0].bytes, &piece[0].size, report);
     if (status == NH_OK)
-        status = nh_checkpoint_write(s->options.checkpoint, piece, 2, report);
+        status = nh_checkpoint_write(s->options.checkpoint, piece, s->begun.bytes ? 3 : 2, report);
     nh_bytes_free(piece[0].bytes);
     return status;
 }
@@ -311,24 +315,46 @@ static nh_status record_present(nh_simulation *s, const notes *before, double *s
                   : nh_record_add(s->record, t, q, v, wrapped, u, report);
 }
 
+/* The first row, from which others are measured, is that of the run at the start or, after a way to
+ * the first row, in a piece of its own. */
+static nh_status take_first_row(nh_simulation *s, const nh_piece *begun, double *space,
+                                nh_report *report)
+{
+    nh_status status = NH_OK;
+    if (s->options.lead > 0) {
+        status = nh_run_restore(s->run, begun->bytes, begun->size, report);
+        if (status == NH_OK)
+            status = nh_run_save(s->run, &s->begun.bytes, &s->begun.size, report);
+    }
+    return status == NH_OK ? record_present(s, NULL, space, report) : status;
+}
+
 static nh_status take_pieces(nh_simulation *s, const nh_piece *piece, int pieces, notes *before,
                              nh_report *report)
 {
     size_t size = 1 + 2 * (size_t)s->record->coordinates + (size_t)s->record->velocities +
                   (size_t)s->system->shape.inputs;
-    if (pieces != 2 || piece[1].size != sizeof *before)
+    if (pieces < 2 || piece[1].size != sizeof *before)
         return nh_fail(report, NH_BAD_ARGUMENT, "%s: this is not a checkpoint of a single run",
                        s->options.resume);
+    memcpy(before, piece[1].bytes, sizeof *before);
+    const bool begun = before->recorded >= 0, leads = s->options.lead > 0;
+    if (before->lead != s->options.lead || before->led < 0 || before->led > nh_trajectory_lead(s) ||
+        pieces != (begun && leads ? 3 : 2))
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       "%s belongs to a run whose first recorded state is %.10g after its start; "
+                       "only such a run can resume from it",
+                       s->options.resume, before->lead);
     double *space = malloc(size * sizeof *space);
-    nh_status status = space ? nh_trajectory_take_lead(s, report) : nh_fail_memory(report);
-    if (status == NH_OK) /* the first row */
-        status = record_present(s, NULL, space, report);
+    nh_status status = space ? NH_OK : nh_fail_memory(report);
+    if (status == NH_OK && begun)
+        status = take_first_row(s, piece + 2, space, report);
     if (status == NH_OK)
         status = nh_run_restore(s->run, piece[0].bytes, piece[0].size, report);
-    if (status == NH_OK) {
-        memcpy(before, piece[1].bytes, sizeof *before);
+    if (status == NH_OK && begun)
         status = record_present(s, before, space, report);
-    }
+    s->led = before->led;
+    s->uneven |= s->led > 0;
     free(space);
     return status;
 }

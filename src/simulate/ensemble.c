@@ -149,6 +149,13 @@ static nh_status prepare(nh_ensemble *e, nh_report *report)
     }
     if (status == NH_OK)
         status = nh_simulation_make_plan(s, s->system ? s->system : e->system, report);
+    if (status == NH_OK && s->plan.steps == 0 && s->plan.rest > 0)
+        status = nh_fail_about(report,
+                               nh_fail(report, NH_BAD_ARGUMENT,
+                                       "a time of %.10g is shorter than a step of %.10g, and an "
+                                       "ensemble takes whole steps; give a shorter step",
+                                       s->plan.rest, s->plan.step),
+                               "step");
     s->system = e->system;
     if (status == NH_OK)
         status = nh_choice_parse(&e->choice, s->how.method, report);

@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "base/decimal.h"
 #include "run/run.h"
+#include "system/start.h"
 
 #include <float.h>
 #include <math.h>
@@ -32,14 +33,16 @@
 #include <string.h>
 
 enum {
-    FEW_STEPS = 8,  /* below this, other solutions have more steps, not fewer */
-    FEW_POINTS = 16 /* too few recorded points to show the size of the motion */
+    ROUNDED_STEPS = 100, /* after so many, a motion set off by rounding has ended, or matters */
+    FEW_STEPS = 8,       /* below this, other solutions have more steps, not fewer */
+    FEW_POINTS = 16      /* too few recorded points to show the size of the motion */
 };
 
 static const double advised_seconds = 0.25, patience = 1;  /* of the simulation; of the estimate */
 static const double near_enough = 0.05, fine_enough = 0.5; /* for solutions that show their order */
-static const double unresolved = 0.1;                      /* an error that is worth a remark */
-static const double finest = 1e-14;                        /* tolerance */
+static const double times_rounding = 1000;
+static const double unresolved = 0.1;              /* an error that is worth a remark */
+static const double finest = 1e-14;                /* tolerance */
 static const double aside = 0.02, closest = 1e-13; /* of the other method: of the estimate */
 static const double disagreement = 3;              /* between the two that is remarkable */
 enum { SHORT_STEPS = 10000, NODES = 64 };          /* of the other method */
@@ -58,6 +61,7 @@ typedef struct estimator {
     double order, deadline;
     double tolerance; /* of a method that chooses its own steps; else 0 */
     double *scale;    /* of each component */
+    bool rests;       /* it started at rest in an equilibrium and has not left it */
     solution own, half, quarter, twice, four, other;
     nh_report *report;
 } estimator;
@@ -83,10 +87,45 @@ void nh_simulation_note_motion(nh_simulation *s, const double *state)
         size[i] = fmax(size[i], fabs(i < n ? state[i] - start[i] : state[i]));
 }
 
+/* A motion that is no larger than rounding errors make it has their size, so that they are no
+ * errors of it. */
+static nh_status raise_above_rounding(estimator *e)
+{
+    const nh_simulation *s = e->simulation;
+    const nh_system *system = s->system;
+    const int nq = e->coordinates, n = system->velocities;
+    const double all = (double)s->how.steps,
+                 steps = e->tolerance > 0 ? all / 10 : fmin(all, ROUNDED_STEPS);
+    double *inner = malloc((size_t)(4 * n + nq + 1) * sizeof *inner), *moved = inner + n;
+    double *shown = moved + 2 * n;
+    nh_status status = inner ? NH_OK : nh_fail_memory(e->report);
+    if (status == NH_OK) {
+        nh_inner_velocities(system, s->motion, s->motion + nq, inner, 1);
+        status = nh_inner_rounding(system, s->how.t0, s->motion, inner, steps * s->how.step, moved,
+                                   &e->rests, e->report);
+    }
+    if (status == NH_OK)
+        nh_show_velocities(system, s->motion, moved + n, 1, shown);
+    for (int i = 0; status == NH_OK && i < e->width; i++) {
+        const double size = i < nq ? moved[i] : fabs(shown[i - nq]);
+        const double floor = times_rounding * size, *motion = s->motion + e->width;
+        e->scale[i] = fmax(e->scale[i], floor);
+        if (i < nq) /* a tolerance is relative to the size of a coordinate, not of its motion */
+            e->rests &= motion[i] <= fmax(floor, 100 * e->tolerance * fabs(s->motion[i]));
+        else
+            e->rests &= s->motion[i] == 0;
+    }
+    free(inner);
+    return status;
+}
+
 static nh_status find_scales(estimator *e)
 {
     const nh_simulation *s = e->simulation;
     memcpy(e->scale, s->motion + e->width, (size_t)e->width * sizeof *e->scale);
+    const nh_status status = raise_above_rounding(e);
+    if (status != NH_OK)
+        return status;
     return nh_system_motion_scales(s->system, s->how.t0, s->motion, s->motion + e->coordinates,
                                    e->scale, e->report);
 }
@@ -469,7 +508,8 @@ static void release(estimator *e)
     free(e->scale);
 }
 
-static nh_status find_estimate(nh_simulation *s, double deadline, nh_estimate *out,
+/* *rests: what it moved is rounding, of which the error is no part. */
+static nh_status find_estimate(nh_simulation *s, double deadline, nh_estimate *out, bool *rests,
                                nh_report *report)
 {
     int n = nh_system_coordinates(s->system), width = n + nh_system_velocities(s->system);
@@ -495,6 +535,7 @@ static nh_status find_estimate(nh_simulation *s, double deadline, nh_estimate *o
             compare_with_other_method(&e, out);
         }
     }
+    *rests = e.rests;
     release(&e);
     return status;
 }
@@ -511,10 +552,12 @@ nh_status nh_simulation_estimate(nh_simulation *s, nh_switch when, nh_estimate *
     nh_status status = check_possible(s, report);
     if (status != NH_OK)
         return asked ? status : NH_OK;
-    status = find_estimate(s, asked ? INFINITY : nh_clock_seconds() + patience, out, report);
-    if (status == NH_OK)
+    bool rests = false;
+    status =
+        find_estimate(s, asked ? INFINITY : nh_clock_seconds() + patience, out, &rests, report);
+    if (status == NH_OK && !rests)
         remark_on(s, out);
-    else if (status != NH_NO_MEMORY)
+    else if (status != NH_NO_MEMORY && status != NH_OK)
         nh_remarks_add(
             &s->run->remarks, "estimate",
             "the end state is in doubt: with a smaller step or tolerance the run fails (%s)",

@@ -172,7 +172,7 @@ static nh_status count_steps(nh_plan *plan, double time, nh_report *report)
     if (whole > 0x1p53)
         return nh_fail(report, NH_BAD_ARGUMENT, "a time of %.10g needs too many steps of %.10g",
                        time, plan->step);
-    const bool fits = fabs(count - whole) <= 1e-9 * fmax(1, whole);
+    const bool fits = fabs(count - whole) <= 1e-9 * whole;
     plan->steps = (int64_t)(fits ? whole : floor(count));
     plan->rest = fits ? 0 : time - (double)plan->steps * plan->step;
     return NH_OK;

@@ -42,6 +42,9 @@ static nh_status check_options(const nh_simulation *s, nh_report *report)
         return nh_fail(report, NH_BAD_ARGUMENT,
                        "an ensemble has no observed quantities, no events that are told or end it, "
                        "no inputs from a function and no solution; these need one trajectory");
+    if (!(o->lead >= 0 && isfinite(o->lead)))
+        return nh_fail(report, NH_BAD_ARGUMENT, "the first state cannot be recorded %g after t0",
+                       o->lead);
     return has_members(s) || s->system
                ? NH_OK
                : nh_fail(report, NH_BAD_ARGUMENT, "one trajectory needs a system");
@@ -83,6 +86,11 @@ static nh_status begin(nh_simulation *s, nh_report *report)
         status = nh_ensemble_create(s, report);
     else if (status == NH_OK) {
         status = nh_simulation_make_plan(s, s->system, report);
+        if (status == NH_OK && s->options.lead / s->how.step > 0x1p53)
+            status = nh_fail(report, NH_BAD_ARGUMENT,
+                             "the first recorded state is %.10g after the start, which needs too "
+                             "many steps of %.10g",
+                             s->options.lead, s->how.step);
         if (status == NH_OK)
             status = nh_trajectory_create(s, report);
     }
@@ -178,7 +186,8 @@ bool nh_simulation_arrived(const nh_simulation *s)
 {
     if (s->ensemble)
         return s->ensemble->combined;
-    return nh_run_steps(s->run) == s->how.steps || nh_run_ended(s->run, 0, NULL) >= 0;
+    const bool led = s->led == nh_trajectory_lead(s);
+    return (led && nh_run_steps(s->run) == s->how.steps) || nh_run_ended(s->run, 0, NULL) >= 0;
 }
 
 /* ---- the end ------------------------------------------------------------------------------- */

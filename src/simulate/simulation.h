@@ -35,6 +35,8 @@ struct nh_simulation {
     nh_solution *solution;              /* NULL: not wanted */
     bool uneven;                        /* a first or last step had another length */
     bool ended;                         /* the last, shorter one has been taken */
+    int64_t led;                        /* steps taken from the start towards the first row */
+    nh_piece begun;                     /* the run at the first row, if that is not the start */
     int64_t recorded;                   /* the step of the last row; -1: none */
     bool gap;                           /* a row could not be recorded, but the run has passed it */
     double *multipliers;                /* of a row of the file; NULL: the format has none */
@@ -67,8 +69,8 @@ void nh_trajectory_free(nh_simulation *s);
 nh_status nh_trajectory_advance(nh_simulation *s, nh_report *report);
 /* It will not be continued here: the last row, if it ended early, and remarks about all of it. */
 void nh_trajectory_conclude(nh_simulation *s, bool ended_early);
-/* From the start to the first row, in steps of about the run's length. */
-nh_status nh_trajectory_take_lead(nh_simulation *s, nh_report *report);
+/* How many steps of about the run's length it takes from the start to the first row. */
+int64_t nh_trajectory_lead(const nh_simulation *s);
 /* Writes the last row of the record to the output. */
 nh_status nh_trajectory_write_row(nh_simulation *s, const double *wrapped_q, nh_report *report);
 

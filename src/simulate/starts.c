@@ -26,6 +26,9 @@
 #include "system/start.h"
 
 enum { ATTEMPTS = 1000, DOUBLINGS = 100, HALVINGS = 200, ITERATIONS = 200, CONFINED_WITHIN = 10 };
+/* Evaluations on a leaf for one direction, and for all of them: on a bounded leaf, an energy that
+ * is never reached would be looked for along ever longer ways. */
+enum { LEAF_EACH = 100000, LEAF_ALL = 1000000 };
 
 typedef struct ray { /* from the centre into phase space */
     const nh_system *system;
@@ -264,11 +267,13 @@ static bool is_start(ray *r)
     return status == NH_OK;
 }
 
-/* Draws directions until one reaches the energy. */
-static bool search(ray *r, uint64_t seed, uint64_t item)
+/* Draws directions until one reaches the energy; *drawn is how many. */
+static bool search(ray *r, uint64_t seed, uint64_t item, int *drawn)
 {
-    for (uint32_t attempt = 0; attempt < ATTEMPTS; attempt++) {
-        nh_stream stream = {.seed = seed, .item = item, .attempt = attempt};
+    int64_t spent = 0;
+    for (*drawn = 0; *drawn < ATTEMPTS && spent < LEAF_ALL; spent += LEAF_EACH - r->leaf.left) {
+        nh_stream stream = {.seed = seed, .item = item, .attempt = (uint32_t)(*drawn)++};
+        r->leaf.left = LEAF_EACH;
         bool found = draw(r, &stream) && find_near(r) && is_start(r);
         r->out_of_memory |= r->leaf.out_of_memory;
         if (found || r->out_of_memory)
@@ -291,6 +296,7 @@ nh_status nh_random_start_from(const nh_system *system, double t, double energy,
         .system = system, .t = t, .energy = energy, .centre = centre, .q = q, .unscaled = unscaled};
     bool ready = nh_leaf_open(&r.leaf, system, t) && space && unscaled, found = false;
     nh_status status = NH_OK;
+    int drawn = 0;
     if (ready) {
         r.u = space;
         r.step = r.u + n;
@@ -304,7 +310,7 @@ nh_status nh_random_start_from(const nh_system *system, double t, double energy,
         r.v = r.w + k;
         r.before = r.v + k;
         find_unscaled(&r, r.before, r.v);
-        found = status == NH_OK && search(&r, seed, item);
+        found = status == NH_OK && search(&r, seed, item, &drawn);
         if (found)
             nh_show_velocities(system, q, r.v, 1, v);
     }
@@ -318,9 +324,10 @@ nh_status nh_random_start_from(const nh_system *system, double t, double energy,
     if (found)
         return NH_OK;
     return nh_fail(report, NH_BAD_START,
-                   "%d random directions from the %s contain no state of energy %.10g that "
+                   "%d random direction%s from the %s contain%s no state of energy %.10g that "
                    "satisfies the constraints",
-                   ATTEMPTS, centre ? "start state" : "origin", energy);
+                   drawn, drawn == 1 ? "" : "s", centre ? "start state" : "origin",
+                   drawn == 1 ? "s" : "", energy);
 }
 
 nh_status nh_random_start(const nh_system *system, double t, double energy, uint64_t seed,

@@ -1,6 +1,7 @@
 /* One trajectory: the states come from nh_run_sample; every sample becomes a row of the record and
  * of the file. */
 #include "simulate/simulation.h"
+#include "base/clock.h"
 #include "base/option_struct.h"
 #include "run/run.h"
 
@@ -104,6 +105,7 @@ nh_status nh_trajectory_create(nh_simulation *s, nh_report *report)
 void nh_trajectory_free(nh_simulation *s)
 {
     nh_record_free(s->record);
+    nh_bytes_free(s->begun.bytes);
     free(s->event);
     free(s->in_section);
     nh_solution_free(s->solution);
@@ -202,13 +204,30 @@ static int look_around(void *simulation, int64_t steps)
     return nh_simulation_is_interrupted(simulation, steps);
 }
 
-nh_status nh_trajectory_take_lead(nh_simulation *s, nh_report *report)
+int64_t nh_trajectory_lead(const nh_simulation *s)
 {
-    const double pieces = ceil(s->options.lead / s->how.step);
+    return (int64_t)ceil(s->options.lead / s->how.step);
+}
+
+/* From the start to the first row, or until it is interrupted on the way. */
+static nh_status take_lead(nh_simulation *s, nh_report *report)
+{
+    static const double apart = 0.05; /* seconds */
+    const int64_t steps = nh_trajectory_lead(s);
+    double looked = nh_clock_seconds();
+    bool interrupted = false;
     nh_status status = NH_OK;
-    s->uneven |= pieces > 0;
-    for (double i = 0; i < pieces && status == NH_OK; i++)
-        status = nh_run_advance_by(s->run, s->options.lead / pieces, report);
+    s->uneven |= steps > 0;
+    while (status == NH_OK && s->led < steps && !interrupted) {
+        status = nh_run_advance_by(s->run, s->options.lead / (double)steps, report);
+        s->led += status == NH_OK;
+        if (nh_clock_seconds() - looked < apart)
+            continue;
+        interrupted = nh_simulation_is_interrupted(s, 0);
+        looked = nh_clock_seconds();
+    }
+    if (status == NH_OK && steps > 0 && s->led == steps && s->options.checkpoint)
+        status = nh_run_save(s->run, &s->begun.bytes, &s->begun.size, report);
     return status;
 }
 
@@ -221,18 +240,19 @@ static nh_status take_rest(nh_simulation *s, nh_report *report)
     return status == NH_OK ? nh_run_sample(s->run, &here, report) : status;
 }
 
-nh_status nh_trajectory_advance(nh_simulation *s, nh_report *report)
+static nh_status advance(nh_simulation *s, nh_report *report)
 {
-    int64_t done = nh_run_steps(s->run);
-    nh_sample_options options = {.steps =
-                                     nh_simulation_is_asked_to_stop(s) ? 0 : s->how.steps - done,
+    const bool asked = nh_simulation_is_asked_to_stop(s);
+    nh_sample_options options = {.steps = asked ? 0 : s->how.steps - nh_run_steps(s->run),
                                  .every = s->how.every,
                                  .first = s->recorded < 0,
                                  .look_back = nh_watch_looks_back(s->record->watch),
                                  .user = s,
                                  .samples = take_samples,
                                  .pause = look_around};
-    nh_status status = s->recorded < 0 ? nh_trajectory_take_lead(s, report) : NH_OK;
+    nh_status status = s->recorded < 0 && !asked ? take_lead(s, report) : NH_OK;
+    if (status == NH_OK && s->led < nh_trajectory_lead(s)) /* it was interrupted on the way */
+        return NH_OK;
     if (status == NH_OK)
         status = nh_run_sample(s->run, &options, report);
     if (status == NH_OK && s->event_status != NH_OK) {
@@ -244,6 +264,15 @@ nh_status nh_trajectory_advance(nh_simulation *s, nh_report *report)
     if (status == NH_OK && nh_run_steps(s->run) == s->how.steps && rests)
         status = take_rest(s, report);
     return status;
+}
+
+nh_status nh_trajectory_advance(nh_simulation *s, nh_report *report)
+{
+    const nh_status status = advance(s, report);
+    if (status != NH_CALLBACK_STOPPED || !s->run->interrupted)
+        return status;
+    s->stopped = true; /* within a step that takes long */
+    return NH_OK;
 }
 
 /* Records how far a run got that failed or was stopped, as its last row. */

@@ -335,7 +335,7 @@ static bool advance_to(nh_worker *w, int64_t step)
             stop(w, status, &report);
             return false;
         }
-        if (status != NH_OK)
+        if (status != NH_OK && !w->run->interrupted)
             retire(w, w->run->failed_member, status, &report);
         if (!report_progress(w, nh_run_steps(w->run) - before)) {
             hand_on(w, true);

@@ -22,6 +22,12 @@ nh_status nh_find_worst(const nh_system *system, nh_level level, nh_instant at, 
 nh_status nh_inner_ranks(const nh_system *system, nh_instant at, const double *q, const double *v,
                          nh_ranks *ranks, nh_report *report);
 
+/* About how far rounding errors alone move positions and velocities within some time from a state
+ * with default inputs: moved[2 n]; and whether the forces cancel there, up to such errors
+ * (rounding.c). NH_NO_MEMORY, or NH_OK. */
+nh_status nh_inner_rounding(const nh_system *system, double t, const double *q, const double *v,
+                            double time, double *moved, bool *balanced, nh_report *report);
+
 /* The functions of nonholo.h with these names, but with inner velocities (attitude.h). The options
  * of a start have the velocities that users see. */
 nh_status nh_inner_check_start(const nh_system *system, nh_instant at, const double *q,
