@@ -194,7 +194,10 @@ nh_status nh_mechanics_derive(nh_mechanics **out, nh_problem *problem, nh_report
     }
     s->problem = problem;
     s->g = problem->graph;
-    nh_status status = nh_leave_out_redundant(problem, s->left_out, sizeof s->left_out, report);
+    /* what holds in a mode has been chosen so that it is independent */
+    nh_status status =
+        problem->is_mode ? NH_OK
+                         : nh_leave_out_redundant(problem, s->left_out, sizeof s->left_out, report);
     if (status != NH_OK) {
         nh_mechanics_free(s);
         return status;
@@ -252,6 +255,7 @@ void nh_mechanics_free(nh_mechanics *s)
     free(s->F);
     free(s->rate);
     free(s->friction);
+    free(s->event_value);
     free(s->k);
     free(s->position);
     free(s->drift);

@@ -19,7 +19,9 @@ bool nh_split_friction(nh_mechanics *s)
     s->friction = calloc((size_t)s->n + 1, sizeof *s->friction);
     bool ok = zero && s->friction;
     for (size_t i = 0; ok && i < count; i++)
-        psi[i] = nh_variable(s->g, NH_X, (uint32_t)problem->reaction[i]);
+        psi[i] = problem->reaction[i] < 0
+                     ? NH_ZERO /* of a contact or grip that is no constraint: not in use */
+                     : nh_variable(s->g, NH_X, (uint32_t)problem->reaction[i]);
     for (int i = 0; ok && i < s->n; i++) {
         nh_expr *force = &problem->force[i], all = *force;
         if (!nh_depends(s->g, all, NH_X))

@@ -485,7 +485,7 @@ size_t nh_fn_outputs(nh_fn fn, const nh_fn_sizes *sizes)
     const size_t positions = (size_t)sizes->positions, observables = (size_t)sizes->observables;
     const size_t inputs = (size_t)sizes->inputs, rest = (size_t)sizes->rest;
     const size_t events = (size_t)sizes->events, changes = (size_t)sizes->changes;
-    const size_t kinks = (size_t)sizes->kinks;
+    const size_t kinks = (size_t)sizes->kinks, contact = sizes->contact;
     const size_t count[] = {
 #define FN(name, outputs, inverse, derive) outputs,
 #include "mechanics/functions.def"
@@ -498,6 +498,7 @@ size_t nh_fn_outputs(nh_fn fn, const nh_fn_sizes *sizes)
  * the function is first requested. */
 static bool is_complete(const nh_mechanics *s, nh_fn fn, size_t count)
 {
+    const nh_contact_layout contact = nh_contact_layout_of(s->problem, s->n, s->m);
     const nh_fn_sizes sizes = {.n = s->n,
                                .m = s->m,
                                .rest = s->facts.nonideal ? s->n : 0,
@@ -511,7 +512,8 @@ static bool is_complete(const nh_mechanics *s, nh_fn fn, size_t count)
                                .kinks = s->problem->kinks,
                                .observables = s->problem->observables +
                                               (s->facts.coupled ? NH_COUPLED_OBSERVABLES : 0),
-                               .inputs = nh_problem_given(s->problem)};
+                               .inputs = nh_problem_given(s->problem),
+                               .contact = nh_contact_numbers(&contact)};
     size_t expected = nh_fn_outputs(fn, &sizes);
     assert(count == expected && "functions.def gives a different number of outputs");
     return count == expected;

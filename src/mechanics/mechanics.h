@@ -69,6 +69,7 @@ typedef struct nh_mechanics {
     nh_matrix kq;           /* dk/dq, m x n */
     nh_matrix B; /* M^-1 K^T kept as its transpose: row j belongs to constraint j, m x n */
     nh_expr energy;
+    nh_expr *event_value; /* [events] with reactions in terms of the state; NULL before EVENTS */
     nh_expr driver_energy, passenger_energy; /* when facts.coupled */
     nh_facts facts;
     int slope_degree;                 /* degree in q of the forces at rest; -1: not polynomial */
@@ -107,6 +108,7 @@ bool nh_shorten_drift(nh_mechanics *mechanics);
 typedef struct nh_fn_sizes {
     int n, m, positions, nk, nb, ng, nf, observables, inputs, events, changes, kinks;
     int rest; /* n if constraints are not ideal, otherwise 0 */
+    size_t contact; /* nh_contact_numbers */
 } nh_fn_sizes;
 
 /* How many numbers a function returns. */
@@ -114,6 +116,22 @@ size_t nh_fn_outputs(nh_fn fn, const nh_fn_sizes *sizes);
 
 /* Entries of K in the rows of conditions on positions. */
 int nh_mechanics_ng(const nh_mechanics *mechanics);
+
+/* What CONTACT returns, for `rows` of constraints and of items that do not hold:
+ *     g[n] = M^-1 rate
+ *     for every row: its gradient K[n] by v, B[n] = M^-1 K^T, drift, and its value k, so that
+ *         k' = K v' + drift
+ *     for every item its gap, 0 for grips
+ *     for every row of items its limit in slip and that at rest, each as a constant and the
+ *         coefficients of all reactions */
+typedef struct nh_contact_layout {
+    int n, constraints, rows, items, reactions; /* rows: of constraints and items */
+} nh_contact_layout;
+nh_contact_layout nh_contact_layout_of(const nh_problem *problem, int n, int constraints);
+size_t nh_contact_numbers(const nh_contact_layout *layout);
+
+/* The values of all events, with reactions in terms of the state. */
+bool nh_event_values(nh_mechanics *mechanics, nh_expr *work, nh_expr *value);
 
 /* Creates the expressions of one function: functions.c, frame.c, transport.c. `work` has room for n
  * expressions, all zero. */

@@ -11,9 +11,13 @@ static nh_expr *find_reactions(nh_mechanics *s, nh_expr *work)
     const nh_problem *problem = s->problem;
     nh_expr *reaction = calloc((size_t)problem->reactions + 1, sizeof *reaction);
     nh_expr_list all = {0};
-    bool ok = reaction && (problem->reactions == 0 || nh_derive_acceleration(s, work, &all));
+    bool any = false;
+    for (int i = 0; i < problem->reactions; i++)
+        any |= problem->reaction[i] >= 0;
+    bool ok = reaction && (!any || nh_derive_acceleration(s, work, &all));
     for (int i = 0; ok && i < problem->reactions; i++)
-        reaction[i] = all.item[s->n + problem->reaction[i]];
+        if (problem->reaction[i] >= 0)
+            reaction[i] = all.item[s->n + problem->reaction[i]];
     nh_expr_list_free(&all);
     if (!ok)
         free(reaction);
@@ -87,15 +91,35 @@ bool nh_derive_power(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
     return ok;
 }
 
+bool nh_event_values(nh_mechanics *s, nh_expr *work, nh_expr *value)
+{
+    const nh_problem *problem = s->problem;
+    nh_expr *reaction = NULL;
+    bool ok = true;
+    for (int i = 0; ok && i < problem->events; i++) {
+        value[i] = problem->event[i].value;
+        if (!nh_depends(s->g, value[i], NH_X))
+            continue;
+        ok = reaction || (reaction = find_reactions(s, work));
+        if (ok)
+            value[i] = nh_substitute(s->g, value[i], NH_X, reaction, (size_t)problem->reactions);
+    }
+    free(reaction);
+    return ok && !nh_graph_failed(s->g);
+}
+
 bool nh_derive_events(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
 {
-    (void)work;
     const nh_problem *problem = s->problem;
-    bool ok = true;
-    for (int i = 0; ok && i < problem->events; i++)
-        ok = nh_expr_list_push(out, problem->event[i].value);
-    for (int i = 0; ok && i < problem->events; i++)
-        ok = nh_expr_list_push(out, rate_of(s, problem->event[i].value));
+    const size_t events = (size_t)problem->events;
+    nh_expr *value = malloc((events + 1) * sizeof *value);
+    bool ok = value && nh_event_values(s, work, value);
+    for (size_t i = 0; ok && i < events; i++)
+        ok = nh_expr_list_push(out, value[i]);
+    for (size_t i = 0; ok && i < events; i++)
+        ok = nh_expr_list_push(out, rate_of(s, value[i]));
+    free(s->event_value);
+    s->event_value = value;
     return ok;
 }
 

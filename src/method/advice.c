@@ -77,6 +77,10 @@ const char *nh_advise(const nh_system *system, const char **reason)
     bool on_positions = system->shape.positions > 0;
     bool curved = !large && !on_positions && fixes_curved_surface(system);
     advice_rule rules[] = {
+        {"dop853", system->shape.nonideal && on_positions,
+         "it preserves conditions on positions when forces depend on reactions, at order 8"},
+        {"dop853", nh_system_items(system) > 0,
+         "it follows contacts and grips, which change the equations, at order 8"},
         {"gauss:stages=3", curved,
          "the constraints are holonomic, and the positions that they restrict drift least at a "
          "high order"},

@@ -19,7 +19,8 @@ typedef enum nh_symbol_kind {
     SYMBOL_INPUT,
     SYMBOL_OBSERVABLE,
     SYMBOL_CONSTRAINT, /* in a table of their own: a constraint and a let may have the same name */
-    SYMBOL_EVENT,      /* likewise */
+    SYMBOL_CONTACT,    /* among the constraints */
+    SYMBOL_EVENT,      /* in a table of their own */
     SYMBOL_KINDS
 } nh_symbol_kind;
 
@@ -116,6 +117,8 @@ typedef enum nh_statement_kind {
     STATEMENT_FORCE_AT,    /* left = right, a point and the force there */
     STATEMENT_KINEMATICS,  /* left = right, left the velocity of a coordinate */
     STATEMENT_CONSTRAINT,  /* left = right, any expressions; symbol is its name, if it has one */
+    STATEMENT_CONTACT,     /* left >= right; symbol is its name */
+    STATEMENT_IMPACTS,     /* `impacts in turn` */
     STATEMENT_FRAME,       /* right, a list; or, with left, all items together make one vector */
     STATEMENT_BRACKET,     /* [left, left->next] = right */
     STATEMENT_START,       /* left = right; the left side may be a call body(R) or space(R) */
@@ -145,8 +148,11 @@ typedef struct nh_statement {
     nh_ast *when;  /* `when N = 2:` the two sides, or NULL */
     nh_ast *event; /* of STATEMENT_WHEN: the name of an event, or of one of a family */
     int direction; /* of STATEMENT_EVENT: 1 rising, -1 falling, 0 both */
-    int slots;     /* the largest number of indices in scope at once */
-    nh_item *item; /* the first */
+    nh_ast *limit; /* of a constraint that grips, and the one while it holds, or NULL */
+    nh_ast *static_limit;
+    nh_ast *restitution; /* of a contact, or NULL */
+    int slots;           /* the largest number of indices in scope at once */
+    nh_item *item;       /* the first */
     nh_item **last_item;
     struct nh_statement *next;
 } nh_statement;

@@ -39,6 +39,7 @@ typedef struct nh_builder {
     bool frames_left_out;        /* too large to be kept */
     const nh_ast *solved;        /* the first coordinate that `start solve` names, or NULL */
     int first_event, last_event; /* the events of the present `when` */
+    const nh_hold *hold;         /* of items in the mode to be built; NULL: nothing holds */
 } nh_builder;
 
 /* problem.c: allocates memory that lives as long as the problem; an array without entries is a
@@ -75,6 +76,21 @@ void nh_build_event(nh_builder *b, const nh_statement *s, int64_t index);
 void *nh_build_grown(nh_builder *b, void *array, int count, size_t size);
 /* k(t, q, v) = 0, or without velocities g(t, q) = 0. */
 void nh_add_constraint(nh_builder *b, char *name, nh_expr value, nh_place place);
+/* contact_statements.c: `contact`, `impacts in turn`, the grip of a constraint, whose rows have these names and
+ * values; and at the end, what they mean for forces, events and observables. */
+void nh_build_contact(nh_builder *b, const nh_statement *s, int64_t index);
+void nh_build_impacts(nh_builder *b, const nh_statement *s, int64_t index);
+void nh_build_grip(nh_builder *b, const nh_statement *s, char *name, int rows, char **row_name,
+                   const nh_expr *value);
+void nh_finish_items(nh_builder *b);
+/* rows.c: records that the constraints from `first` on are components of one vector equation. */
+void nh_note_vector(nh_builder *b, const char *base, int first);
+/* rows.c: whether a constraint is called `name`, in which indices may be written together. */
+bool nh_row_is_called(const char *row, const char *name);
+/* "no_slip"; followed by "[3]" in a loop, "[1]" for a component, "[3][1]", "[1,2]" of a matrix. */
+char *nh_entry_name(nh_builder *b, const char *base, const nh_statement *s, int64_t index,
+                    nh_value value, int64_t entry);
+nh_expr nh_entry_of(nh_builder *b, nh_value value, int64_t i);
 /* Moves conditions on positions behind all other constraints. */
 void nh_order_constraints(nh_builder *b);
 /* Finds the constraints whose reactions observables use. */

@@ -230,6 +230,27 @@ static nh_value expand_motion(nh_expander *x, const nh_ast *ast)
 
 /* ---- the whole ---- */
 
+int nh_want_reaction(nh_expander *x, const char *name, nh_place place)
+{
+    int index = 0;
+    while (index < x->reactions && strcmp(x->reaction[index].name, name) != 0)
+        index++;
+    if (index < x->reactions || x->status)
+        return index;
+    struct nh_wanted_reaction *more =
+        nh_arena_array(x->arena, (size_t)x->reactions + 1, sizeof *more);
+    const char *copy = nh_arena_text(x->arena, name, strlen(name));
+    if (!more || !copy) {
+        x->status = nh_fail_memory(x->report);
+        return 0;
+    }
+    if (x->reactions)
+        memcpy(more, x->reaction, (size_t)x->reactions * sizeof *more);
+    more[x->reactions++] = (struct nh_wanted_reaction){copy, place};
+    x->reaction = more;
+    return index;
+}
+
 /* reaction(slip[2]) is an extra argument of the observable. To which constraint it belongs is
  * determined when all constraints are known. */
 static nh_value expand_reaction(nh_expander *x, const nh_ast *ast)
@@ -241,22 +262,7 @@ static nh_value expand_reaction(nh_expander *x, const nh_ast *ast)
         used += (size_t)snprintf(
             name + used, sizeof name - used, "%s%" PRId64 "%s", i == of->child ? "[" : ",",
             nh_expand_integer(x, i, "the index of a constraint"), i->next ? "" : "]");
-    int index = 0;
-    while (index < x->reactions && strcmp(x->reaction[index].name, name) != 0)
-        index++;
-    if (index == x->reactions && !x->status) {
-        struct nh_wanted_reaction *more =
-            nh_arena_array(x->arena, (size_t)x->reactions + 1, sizeof *more);
-        const char *copy = nh_arena_text(x->arena, name, strlen(name));
-        if (!more || !copy)
-            x->status = nh_fail_memory(x->report);
-        else {
-            if (x->reactions)
-                memcpy(more, x->reaction, (size_t)x->reactions * sizeof *more);
-            more[x->reactions++] = (struct nh_wanted_reaction){copy, of->place};
-            x->reaction = more;
-        }
-    }
+    const int index = nh_want_reaction(x, name, of->place);
     if (x->status)
         return zero;
     return (nh_value){.symbolic = true, .expr = nh_variable(x->graph, NH_X, (uint32_t)index)};

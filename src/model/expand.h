@@ -74,6 +74,9 @@ typedef struct nh_expander {
     int depth;
 } nh_expander;
 
+/* The number of a reaction that is used, as an argument NH_X. */
+int nh_want_reaction(nh_expander *x, const char *name, nh_place place);
+
 /* Frees what the expander itself allocated: slots and terms. */
 void nh_expander_free(nh_expander *x);
 

@@ -10,6 +10,10 @@
  *     rotation                 NAME [[a..b]] {, NAME [[a..b]]}
  *     lagrangian               expression
  *     constraint               [NAME] [:] [for NAME in a..b:] expression = expression
+ *                              [grip expression [static expression]]
+ *     contact                  NAME [for NAME in a..b]: expression >= expression
+ *                              [restitution expression]
+ *     impacts                  in turn
  *     force                    [for ...:] reference = value {, ...}
  *     force                    at [for ...:] expression = expression {, ...}
  *     dissipation              expression
@@ -53,7 +57,11 @@ static const struct keyword {
     {"let", STATEMENT_LET, nh_read_definitions, "an operator, ',' or the end of the line"},
     {"lagrangian", STATEMENT_LAGRANGIAN, nh_read_lagrangian, "an operator or the end of the line"},
     {"force", STATEMENT_FORCE, nh_read_force, "an operator, ',' or the end of the line"},
-    {"constraint", STATEMENT_CONSTRAINT, nh_read_constraint, "an operator or the end of the line"},
+    {"constraint", STATEMENT_CONSTRAINT, nh_read_constraint,
+     "an operator, 'grip', 'static' or the end of the line"},
+    {"contact", STATEMENT_CONTACT, nh_read_contact,
+     "an operator, 'restitution' or the end of the line"},
+    {"impacts", STATEMENT_IMPACTS, nh_read_impacts, "the end of the line"},
     {"frame", STATEMENT_FRAME, nh_read_frame, "an operator, ',' or the end of the line"},
     {"bracket", STATEMENT_BRACKET, nh_read_brackets, "an operator, ',' or the end of the line"},
     {"start", STATEMENT_START, nh_read_start, "an operator, ',' or the end of the line"},

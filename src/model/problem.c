@@ -380,6 +380,7 @@ static void make_room(nh_builder *b)
     p->observable = nh_build_take(b, 0, sizeof *p->observable);
     p->event = nh_build_take(b, 0, sizeof *p->event);
     p->change = nh_build_take(b, 0, sizeof *p->change);
+    p->item = nh_build_take(b, 0, sizeof *p->item);
     b->force = nh_build_take(b, p->velocities, sizeof *b->force);
     b->driven = nh_build_take(b, p->coordinates, sizeof *b->driven);
     b->drive = nh_build_take(b, p->coordinates, sizeof *b->drive);
@@ -399,6 +400,8 @@ static void build_statements(nh_builder *b)
         [STATEMENT_LAGRANGIAN] = build_lagrangian,
         [STATEMENT_OBSERVE] = nh_build_observe,
         [STATEMENT_CONSTRAINT] = nh_build_constraint,
+        [STATEMENT_CONTACT] = nh_build_contact,
+        [STATEMENT_IMPACTS] = nh_build_impacts,
         [STATEMENT_FRAME] = nh_build_frame,
         [STATEMENT_FORCE] = nh_build_assignments,
         [STATEMENT_KINEMATICS] = nh_build_kinematics,
@@ -508,6 +511,8 @@ static void build(nh_builder *b, const char *const *settings, size_t setting_cou
         nh_order_constraints(b);
     if (!b->x.status)
         nh_find_reactions(b);
+    if (!b->x.status)
+        nh_finish_items(b);
     if (b->solved && p->positions == 0 && !b->x.status)
         b->x.status = nh_refuse_position(b->report, &model->source, b->solved);
     check_frame(b);
@@ -519,7 +524,8 @@ static void build(nh_builder *b, const char *const *settings, size_t setting_cou
 }
 
 static nh_status build_problem(nh_problem **out, const nh_model *model, bool named,
-                               const char *const *settings, size_t setting_count, nh_report *report)
+                               const char *const *settings, size_t setting_count,
+                               const nh_hold *hold, nh_report *report)
 {
     *out = NULL;
     nh_built *built = calloc(1, sizeof *built);
@@ -529,7 +535,8 @@ static nh_status build_problem(nh_problem **out, const nh_model *model, bool nam
                     .built = built,
                     .problem = &built->problem,
                     .named = named,
-                    .report = report};
+                    .report = report,
+                    .hold = hold};
     build(&b, settings, setting_count);
     nh_expander_free(&b.x);
     if (b.x.status)
@@ -542,14 +549,21 @@ static nh_status build_problem(nh_problem **out, const nh_model *model, bool nam
 nh_status nh_problem_build(nh_problem **out, const nh_model *model, const char *const *settings,
                            size_t setting_count, nh_report *report)
 {
-    return build_problem(out, model, false, settings, setting_count, report);
+    return build_problem(out, model, false, settings, setting_count, NULL, report);
 }
 
 nh_status nh_problem_build_named(nh_problem **out, const nh_model *model,
                                  const char *const *settings, size_t setting_count,
                                  nh_report *report)
 {
-    return build_problem(out, model, true, settings, setting_count, report);
+    return build_problem(out, model, true, settings, setting_count, NULL, report);
+}
+
+nh_status nh_problem_build_mode(nh_problem **out, const nh_model *model,
+                                const char *const *settings, size_t setting_count,
+                                const nh_hold *hold, nh_report *report)
+{
+    return build_problem(out, model, false, settings, setting_count, hold, report);
 }
 
 int nh_problem_given(const nh_problem *problem)

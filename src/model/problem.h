@@ -91,6 +91,72 @@ typedef struct nh_selection {
     bool *q, *v; /* [coordinates], [velocities] */
 } nh_selection;
 
+/* Contacts and grips: conditions that hold only as long as the reactions allow it. In a mode each
+ * of them is one or the other; every mode is a problem of its own, with the same coordinates. */
+typedef enum nh_hold {
+    NH_HOLD_UNDECIDED,
+    NH_HOLD_NONE,     /* an open contact; a grip without load */
+    NH_HOLD_FIRM,     /* a closed contact; a grip that holds: a constraint */
+    NH_HOLD_FORWARD,  /* a grip that slips; with one component, forward or backward */
+    NH_HOLD_BACKWARD, /* so that the force has no jump within a mode */
+    /* It holds, but some of its rows follow from others that hold and are no constraints. */
+    NH_HOLD_FIRST, /* only the first component is one */
+    NH_HOLD_SECOND,
+    NH_HOLD_IMPLIED /* none is */
+} nh_hold;
+
+static inline bool nh_holds(nh_hold hold)
+{
+    return hold == NH_HOLD_FIRM || hold >= NH_HOLD_FIRST;
+}
+static inline bool nh_slips(nh_hold hold)
+{
+    return hold == NH_HOLD_FORWARD || hold == NH_HOLD_BACKWARD;
+}
+/* Whether component c is a constraint. */
+static inline bool nh_is_held_row(nh_hold hold, int c)
+{
+    return hold == NH_HOLD_FIRM || (hold == NH_HOLD_FIRST && c == 0) ||
+           (hold == NH_HOLD_SECOND && c == 1);
+}
+
+typedef struct nh_problem_item {
+    char *name; /* "ground", "roll[3]" */
+    bool contact;
+    int components;             /* of a grip: 1 or 2; of a contact 1 */
+    nh_expr gap;                /* of a contact */
+    nh_expr speed[2];           /* its time derivative; the slip of a grip */
+    nh_expr limit[2], still[2]; /* of the force of a grip that slips, and of one that holds */
+    bool ellipse;               /* the two limits are the half axes of an ellipse */
+    bool bilateral;             /* the limit needs a reaction that may have either sign */
+    double restitution;
+    int reaction[2]; /* numbers of its reactions among the arguments NH_X */
+    nh_hold hold;    /* in this problem */
+    nh_place place;
+} nh_problem_item;
+
+/* The numbers NH_U of an item, from `first_of_items` on; after all items the reactions follow, in
+ * the order of their numbers. */
+enum {
+    NH_ITEM_HOLD,  /* nh_hold */
+    NH_ITEM_SHOWN, /* the same for the user: 1, 0 or -1 */
+    NH_ITEM_SPENT, /* energy lost so far, as it is shown */
+    NH_ITEM_LOST,  /* energy lost in slip and impacts up to the last change of the mode */
+    NH_ITEM_EDGE,  /* the square of the slip below which a grip that slips may grip again */
+    NH_ITEM_ALONG, /* [2] a very small slip in the direction in which it began */
+    NH_ITEM_HITS = NH_ITEM_ALONG + 2, /* impacts of a contact that follow each other faster and
+                                         faster; the speeds after the first and the last */
+    NH_ITEM_FIRST,
+    NH_ITEM_LAST,
+    NH_ITEM_NUMBERS
+};
+/* What is told of an item, as events by name: "ground opens", "roll slips". */
+enum { NH_TOLD = 3 };
+enum { NH_TOLD_OPENS, NH_TOLD_HITS, NH_TOLD_CLOSES };
+enum { NH_TOLD_SLIPS, NH_TOLD_GRIPS, NH_TOLD_REVERSES };
+/* What is watched of an item: that its mode remains possible, and that its limit is positive. */
+enum { NH_WATCHED = 2 };
+
 typedef struct nh_problem {
     char *name, *file, *text; /* of the model */
     nh_graph *graph;
@@ -139,6 +205,18 @@ typedef struct nh_problem {
     nh_problem_event *event;
     nh_change *change;
     int events, changes;
+    /* Contacts and grips. The events of the model are followed by those that are told of items and
+     * by those that are watched, both in the order of items; observables by two for each item, and
+     * in a mode by all reactions and the power that each item takes. */
+    nh_problem_item *item;
+    int items;
+    int model_events;    /* without those of items */
+    int first_of_items;  /* the first of their numbers among NH_U; the last one is the energy at
+                            the last change of the mode */
+    int own_observables; /* those that users see */
+    bool impacts_in_turn;
+    bool is_mode;            /* of one mode; otherwise nothing is closed or held */
+    nh_expr *reaction_value; /* [reactions] in terms of those of constraints; NULL without items */
 } nh_problem;
 
 /* Each of `settings` is "NAME=EXPRESSION". */
@@ -151,7 +229,26 @@ nh_status nh_problem_build(nh_problem **out, const nh_model *model, const char *
 nh_status nh_problem_build_named(nh_problem **out, const nh_model *model,
                                  const char *const *settings, size_t setting_count,
                                  nh_report *report);
+/* One mode: hold[items]. */
+nh_status nh_problem_build_mode(nh_problem **out, const nh_model *model,
+                                const char *const *settings, size_t setting_count,
+                                const nh_hold *hold, nh_report *report);
 void nh_problem_free(nh_problem *problem);
+
+/* The first event told or watched of an item. */
+static inline int nh_problem_told(const nh_problem *p, int item)
+{
+    return p->model_events + NH_TOLD * item;
+}
+static inline int nh_problem_watched(const nh_problem *p, int item)
+{
+    return p->model_events + NH_TOLD * p->items + NH_WATCHED * item;
+}
+/* Events that have names for the user. */
+static inline int nh_problem_named_events(const nh_problem *p)
+{
+    return p->model_events + NH_TOLD * p->items;
+}
 
 /* How many numbers functions of the problem need from outside: those of open inputs, and named
  * parameters. */

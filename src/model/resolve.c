@@ -157,8 +157,8 @@ static bool resolve_reacting(nh_resolver *r, const nh_ast *ast, bool reacts)
     const bool definition = r->current && r->current->kind != SYMBOL_PARAMETER;
     if (reacts && !r->reacting && !definition)
         FAIL(r, ast->place,
-             "a constraint force follows from the motion; reaction() is allowed only in 'observe' "
-             "and 'force'");
+             "a constraint force follows from the motion; reaction() is allowed only in "
+             "'observe', 'force', 'event' and after 'grip'");
     r->reacted = r->reacted || reacts;
     return !r->status;
 }

@@ -134,6 +134,11 @@ static void resolve_item(nh_resolver *r, const nh_statement *s, nh_item *item)
             nh_resolve_index(r, item->symbol->to);
         }
         return;
+    case STATEMENT_EVENT:
+        r->reacting = true;
+        nh_resolve(r, item->right);
+        r->reacting = false;
+        return;
     case STATEMENT_DRAW:
         for (nh_ast *point = item->left; point && !r->status; point = point->next)
             nh_resolve(r, point);
@@ -141,6 +146,7 @@ static void resolve_item(nh_resolver *r, const nh_statement *s, nh_item *item)
             nh_resolve(r, item->right);
         return;
     case STATEMENT_CONSTRAINT:
+    case STATEMENT_CONTACT:
     case STATEMENT_FORCE_AT:
         nh_resolve(r, item->left);
         r->reacting = s->kind == STATEMENT_FORCE_AT;
@@ -157,6 +163,19 @@ static void resolve_item(nh_resolver *r, const nh_statement *s, nh_item *item)
     }
 }
 
+/* What a grip may carry, and the coefficient of restitution of a contact. */
+static void resolve_limits(nh_resolver *r, const nh_statement *s)
+{
+    r->reacting = true;
+    if (s->limit && !r->status)
+        nh_resolve(r, s->limit);
+    if (s->static_limit && !r->status)
+        nh_resolve(r, s->static_limit);
+    r->reacting = false;
+    if (s->restitution && !r->status)
+        nh_resolve(r, s->restitution);
+}
+
 static void resolve_statement(nh_resolver *r, nh_statement *s)
 {
     nh_loop_index index;
@@ -169,6 +188,7 @@ static void resolve_statement(nh_resolver *r, nh_statement *s)
         nh_resolve_indices(r, s->event->child);
     for (nh_item *item = s->item; item && !r->status; item = item->next)
         resolve_item(r, s, item);
+    resolve_limits(r, s);
     s->slots = r->most_slots;
     if (s->loop)
         nh_resolve_close(r);

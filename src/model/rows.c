@@ -10,9 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "no_slip"; followed by "[3]" in a loop, "[1]" for a component, "[3][1]", "[1,2]" of a matrix. */
-static char *entry_name(nh_builder *b, const char *base, const nh_statement *s, int64_t index,
-                        nh_value value, int64_t entry)
+char *nh_entry_name(nh_builder *b, const char *base, const nh_statement *s, int64_t index,
+                    nh_value value, int64_t entry)
 {
     char name[NH_NAME_LONGEST + 96];
     size_t used = (size_t)snprintf(name, sizeof name, "%s", base);
@@ -36,7 +35,7 @@ void *nh_build_grown(nh_builder *b, void *array, int count, size_t size)
     return larger ? larger : array;
 }
 
-static nh_expr entry_of(nh_builder *b, nh_value value, int64_t i)
+nh_expr nh_entry_of(nh_builder *b, nh_value value, int64_t i)
 {
     nh_value entry = nh_is_single(value) ? value : value.entry[i];
     return entry.symbolic ? entry.expr : nh_number(b->problem->graph, entry.number);
@@ -60,8 +59,8 @@ void nh_build_observe(nh_builder *b, const nh_statement *s, int64_t index)
     for (const nh_item *item = s->item; item && !b->x.status; item = item->next) {
         nh_value value = nh_expand(&b->x, item->symbol->body);
         for (int64_t i = 0; i < entries_of(value) && !b->x.status; i++) {
-            char *name = entry_name(b, item->symbol->name, s, index, value, i);
-            nh_add_observable(b, name, entry_of(b, value, i));
+            char *name = nh_entry_name(b, item->symbol->name, s, index, value, i);
+            nh_add_observable(b, name, nh_entry_of(b, value, i));
         }
     }
 }
@@ -72,8 +71,8 @@ void nh_build_event(nh_builder *b, const nh_statement *s, int64_t index)
     const nh_item *item = s->item;
     nh_value value = nh_expand(&b->x, item->right);
     for (int64_t i = 0; i < entries_of(value) && !b->x.status; i++) {
-        char *name = entry_name(b, item->symbol->name, s, index, value, i);
-        nh_expr e = entry_of(b, value, i);
+        char *name = nh_entry_name(b, item->symbol->name, s, index, value, i);
+        nh_expr e = nh_entry_of(b, value, i);
         if (nh_is_number(p->graph, e, NULL))
             b->x.status = nh_fail_at(
                 b->report, &b->model->source, item->right->place,
@@ -118,7 +117,7 @@ void nh_add_constraint(nh_builder *b, char *name, nh_expr value, nh_place place)
 /* Left minus right, component i. */
 static nh_expr difference_of(nh_builder *b, nh_value left, nh_value right, int64_t i)
 {
-    nh_expr minuend = entry_of(b, left, i), subtrahend = entry_of(b, right, i);
+    nh_expr minuend = nh_entry_of(b, left, i), subtrahend = nh_entry_of(b, right, i);
     return nh_subtract(b->problem->graph, minuend, subtrahend);
 }
 
@@ -133,7 +132,7 @@ static bool any_differ(nh_builder *b, nh_value left, nh_value right)
 }
 
 /* Records that the constraints from `first` on are components of one vector equation. */
-static void note_vector(nh_builder *b, const char *base, int first)
+void nh_note_vector(nh_builder *b, const char *base, int first)
 {
     nh_problem *p = b->problem;
     for (int i = first; i < p->constraints && !b->x.status; i++) {
@@ -171,6 +170,44 @@ static void write_as_turn(nh_builder *b, const nh_item *item, nh_value *left, nh
     *right = nh_vector(&b->x, 3, 0, zeros);
 }
 
+/* A constraint with a grip: one or two equations. */
+static void build_gripping(nh_builder *b, const nh_statement *s, int64_t index, nh_value left,
+                           nh_value right)
+{
+    const nh_item *item = s->item;
+    const nh_value whole = {0};
+    nh_expr value[2];
+    char *row_name[2];
+    int rows = 0;
+    if (!b->x.status && !item->symbol)
+        b->x.status = nh_fail_at(b->report, &b->model->source, item->place,
+                                 "a constraint with a grip needs a name, as in constraint roll: "
+                                 "x' - r*phi' = 0 grip mu*reaction(ground)");
+    for (int64_t i = 0; i < entries_of(left) && !b->x.status; i++) {
+        const nh_expr e = difference_of(b, left, right, i);
+        if (e == NH_ZERO)
+            continue;
+        if (rows == 2)
+            b->x.status =
+                nh_fail_at(b->report, &b->model->source, item->place,
+                           "'%s' has more than two components; a grip acts in a plane and "
+                           "has one or two",
+                           item->symbol->name);
+        else {
+            value[rows] = e;
+            row_name[rows++] = nh_entry_name(b, item->symbol->name, s, index, left, i);
+        }
+    }
+    if (!b->x.status && rows == 0)
+        b->x.status = nh_fail_at(b->report, &b->model->source, item->place,
+                                 "the two sides of '%s' are equal; expected a condition on "
+                                 "velocities",
+                                 item->symbol->name);
+    if (!b->x.status)
+        nh_build_grip(b, s, nh_entry_name(b, item->symbol->name, s, index, whole, 0), rows,
+                      row_name, value);
+}
+
 /* A vector equation is one constraint for each component; components that are equal on both sides
  * are left out. */
 void nh_build_constraint(nh_builder *b, const nh_statement *s, int64_t index)
@@ -184,23 +221,27 @@ void nh_build_constraint(nh_builder *b, const nh_statement *s, int64_t index)
     write_as_turn(b, item, &left, &right);
     const bool leave_out = !b->x.status && any_differ(b, left, right);
     const int first = b->problem->constraints;
+    if (s->limit) {
+        build_gripping(b, s, index, left, right);
+        return;
+    }
     for (int64_t i = 0; i < entries_of(left) && !b->x.status; i++) {
         nh_expr value = difference_of(b, left, right, i);
         if (leave_out && value == NH_ZERO)
             continue;
         char number[32];
         snprintf(number, sizeof number, "constraint %d", b->problem->constraints + 1);
-        char *name = item->symbol ? entry_name(b, item->symbol->name, s, index, left, i)
+        char *name = item->symbol ? nh_entry_name(b, item->symbol->name, s, index, left, i)
                                   : nh_build_copy(b, number);
         if (!b->x.status)
             nh_add_constraint(b, name, value, item->place);
     }
     const nh_value whole = {0};
     if (!b->x.status && !left.columns && b->problem->constraints > first + 1)
-        note_vector(b,
-                    item->symbol ? entry_name(b, item->symbol->name, s, index, whole, 0)
-                                 : b->problem->constraint[first].name,
-                    first);
+        nh_note_vector(b,
+                       item->symbol ? nh_entry_name(b, item->symbol->name, s, index, whole, 0)
+                                    : b->problem->constraint[first].name,
+                       first);
 }
 
 /* Moves conditions on positions behind all other constraints, keeping the order of the file within
@@ -231,18 +272,33 @@ void nh_order_constraints(nh_builder *b)
 
 /* A constraint by its name. For a vector in a loop the indices may be written together: "slip[3,1]"
  * means "slip[3][1]". */
+bool nh_row_is_called(const char *row, const char *name)
+{
+    while (*row && (*row == *name || (*row == ']' && row[1] == '[' && *name == ','))) {
+        row += *row == *name ? 1 : 2;
+        name++;
+    }
+    return !*row && !*name;
+}
+
 static int find_constraint(const nh_problem *p, const char *name)
 {
-    for (int i = 0; i < p->constraints; i++) {
-        const char *a = p->constraint[i].name, *b = name;
-        while (*a && (*a == *b || (*a == ']' && a[1] == '[' && *b == ','))) {
-            a += *a == *b ? 1 : 2;
-            b++;
-        }
-        if (!*a && !*b)
+    for (int i = 0; i < p->constraints; i++)
+        if (nh_row_is_called(p->constraint[i].name, name))
             return i;
-    }
     return -1;
+}
+
+/* Whether it is the reaction of a contact or grip, which need not be a constraint at present. */
+static bool is_of_item(const nh_builder *b, int reaction)
+{
+    const nh_problem *p = b->problem;
+    for (int i = 0; i < p->items; i++)
+        for (int c = 0; c < p->item[i].components; c++)
+            if (nh_row_is_called(b->x.reaction[p->item[i].reaction[c]].name,
+                                 b->x.reaction[reaction].name))
+                return true;
+    return false;
 }
 
 static void fail_reaction(nh_builder *b, const struct nh_wanted_reaction *wanted)
@@ -272,7 +328,7 @@ void nh_find_reactions(nh_builder *b)
     p->reaction = nh_build_take(b, p->reactions, sizeof *p->reaction);
     for (int i = 0; i < p->reactions && !b->x.status; i++) {
         p->reaction[i] = find_constraint(p, b->x.reaction[i].name);
-        if (p->reaction[i] < 0)
+        if (p->reaction[i] < 0 && !is_of_item(b, i))
             fail_reaction(b, &b->x.reaction[i]);
     }
 }

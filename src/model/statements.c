@@ -60,7 +60,7 @@ static bool read_when(nh_parser *p, nh_statement *s)
 
 /* ---- new names ---- */
 
-static bool is_reserved(nh_parser *p, const nh_symbol *symbol)
+static bool is_reserved(nh_parser *p, const nh_symbol *symbol, bool apart)
 {
     static const char *const columns[] = {"energy", "driver_energy", "passenger_energy",
                                           "latitude"};
@@ -79,7 +79,7 @@ static bool is_reserved(nh_parser *p, const nh_symbol *symbol)
     for (size_t i = 0; output && i < sizeof columns / sizeof columns[0]; i++)
         if (strcmp(symbol->name, columns[i]) == 0)
             what = "is a column of the output";
-    if (what && symbol->kind != SYMBOL_CONSTRAINT && symbol->kind != SYMBOL_EVENT)
+    if (what && !apart && symbol->kind != SYMBOL_EVENT)
         p->lexer.status = nh_fail_at(p->lexer.report, p->lexer.source, symbol->place,
                                      "'%s' %s; expected another name", symbol->name, what);
     return p->lexer.status != NH_OK;
@@ -94,12 +94,13 @@ nh_symbol *nh_define(nh_parser *p, nh_symbol_kind kind)
         return NULL;
     symbol->kind = kind;
     symbol->place = token.place;
-    if (is_reserved(p, symbol))
+    const bool apart = kind == SYMBOL_CONSTRAINT || kind == SYMBOL_CONTACT;
+    if (is_reserved(p, symbol, apart))
         return NULL;
 
-    nh_symbols *table = kind == SYMBOL_CONSTRAINT ? &p->model->constraint_names
-                        : kind == SYMBOL_EVENT    ? &p->model->event_names
-                                                  : &p->model->symbols;
+    nh_symbols *table = apart                  ? &p->model->constraint_names
+                        : kind == SYMBOL_EVENT ? &p->model->event_names
+                                               : &p->model->symbols;
     nh_symbol *other = nh_symbols_find(table, symbol->name);
     if (other)
         p->lexer.status = nh_fail_at(p->lexer.report, p->lexer.source, token.place,
@@ -348,6 +349,7 @@ void nh_read_constraint(nh_parser *p, nh_statement *s)
     if (item->left &&
         nh_expect(p, '=', "an operator or '=': a constraint is an equation such as x' = 0"))
         item->right = nh_read_expression(p);
+    nh_read_grip(p, s);
 }
 
 /* The target of an assignment: a name, or body(R) and space(R). */

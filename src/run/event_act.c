@@ -1,4 +1,5 @@
 /* Acts on the events of an interval: reports them, ends the member, or changes its velocities. */
+#include "run/contacts.h"
 #include "run/tangent_events.h"
 
 #include <float.h>
@@ -87,7 +88,7 @@ static bool tell(nh_event_walk *k, const nh_root *root, const double *node, cons
 static bool change_velocities(nh_event_walk *k, int event, double *node)
 {
     nh_crossings *w = k->w;
-    const nh_system *system = k->run->system;
+    const nh_system *system = w->system;
     double *q = node + NODE_Q, *v = q + w->n;
     w->engine.call[NH_FN_CHANGES](w->engine.self, NH_FN_CHANGES, node[NODE_T], q, v, NULL,
                                   w->changed, w->inputs);
@@ -202,6 +203,15 @@ void nh_event_walk_take_sides(nh_event_walk *k, double upto)
         nh_crossings_of(k->kept, w->root[i].event)[OF_SIDE] = w->root[i].direction;
 }
 
+bool nh_event_walk_tell(nh_event_walk *k, int event, const double *node, const double *after)
+{
+    const nh_root root = {.event = event, .direction = 1};
+    const bool ends = tell(k, &root, node, after) || k->w->ends[event];
+    if (ends)
+        end_member(k, event);
+    return ends;
+}
+
 /* One of the events at the time of w->fresh. */
 static bool happen_one(nh_event_walk *k, const nh_root *root, double h)
 {
@@ -242,7 +252,7 @@ static void reconsider_sides(nh_event_walk *k, const double *node)
     nh_crossings_values(w, node, w->value[2]);
     for (int e = 0; e < w->model_events; e++) {
         double *of = nh_crossings_of(k->kept, e);
-        if (w->acts[e] && of[OF_LAST] != node[NODE_T] &&
+        if (w->acts[e] && !nh_crossings_is_watched(w, e) && of[OF_LAST] != node[NODE_T] &&
             nh_crossings_on_zero(w, e, node, w->value[2][e]))
             of[OF_SIDE] = 0;
     }
@@ -260,13 +270,19 @@ bool nh_event_walk_happen(nh_event_walk *k, int first, const double *from, const
         memcpy(w->fresh, w->at, w->node_size * sizeof *w->at);
         if (!nh_tangent_meet(k->run, k->member, w->root[first].event, from, to, w->at))
             return nh_event_walk_fails(k, NH_FAILED_GRAZING, w->root[first].event, w->at[NODE_T]);
+        bool changes = false;
         for (int i = first; i < w->roots && w->root[i].x <= together; i++) {
             const nh_root root = w->root[i];
-            if (i > first && w->acts[root.event] && !is_still_reached(k, &root, w->fresh))
+            if (nh_contacts_note(k->run, root.event))
+                changes = true;
+            else if (i > first && w->acts[root.event] && !is_still_reached(k, &root, w->fresh))
                 nh_crossings_of(k->kept, root.event)[OF_SIDE] = -root.direction;
             else if (is_event(w, &root) && !happen_one(k, &root, h))
                 return false;
         }
+        if (changes && !nh_contacts_change(k, w->fresh))
+            return false;
+        k->changed |= changes;
     }
     put_state(k, w->fresh);
     nh_tangent_land(k->run, k->member);

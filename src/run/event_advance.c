@@ -1,5 +1,6 @@
 /* Advances a member of a run from node to node and looks for events in between, which end the
  * member or change its velocities; then it continues from there. */
+#include "run/contacts.h"
 #include "run/tangent_events.h"
 
 #include <float.h>
@@ -309,7 +310,7 @@ bool nh_crossings_walk(nh_run *run, group *g, const nh_leg *leg, nh_step_failure
                        .index = leg->from,
                        .f = f};
     w->inputs = g->block + run->state_size - (size_t)run->system->shape.inputs;
-    bool done = true;
+    bool done = nh_contacts_prepare(run, g, f);
     while (done && k.index < leg->to && k.kept[KEPT_ENDED] == 0 && !w->no_memory)
         done = w->own ? advance_own(&k, leg->to) : advance_given(&k, leg->to);
     if (k.changed) /* it ended there */

@@ -323,6 +323,8 @@ static void cross(search *s, point a, point b)
 static void remark_touch(search *s, point p)
 {
     char where[160];
+    if (nh_crossings_is_watched(s->w, s->event))
+        return;
     nh_print(where, sizeof where, "'%.80s' (t = %.12g)", nh_crossings_name(s->w, s->event),
              s->from[NODE_T] + p.x * s->h);
     if (!nh_remarks_add(&s->run->remarks, "touch",
@@ -542,12 +544,72 @@ static void end_search(search *s, int before)
                    nh_crossings_name(s->w, s->event), s->from[NODE_T], s->to[NODE_T]);
 }
 
+/* It has left zero and is negative at p: it was positive before, if only for a short time. */
+static void fall_back(search *s, point zero, point p)
+{
+    static const double nearer = 0.25, nearest = 1e-12;
+    point before = zero;
+    before.g = s->side * on_side;
+    for (double x = p.x * nearer; x > nearest && !s->failed; x *= nearer) {
+        const point c = exact(s, x);
+        if (c.g > 0) {
+            before = c;
+            break;
+        }
+        p = c;
+    }
+    add_between(s, before, p);
+}
+
+/* What is watched of a mode is positive in it, but may begin at zero, from which it rises by some
+ * power of time. The search begins where it has left zero; false if there is nothing to search. */
+static bool leave_zero(search *s, double *of, point *a, point b)
+{
+    static const double places[] = {1.0 / 64, 1.0 / 8, 1};
+    nh_crossings *w = s->w;
+    if (a->g > 0 && !nh_crossings_on_zero(w, s->event, s->from, a->g)) {
+        of[OF_YOUNG] = 0;
+        return true;
+    }
+    for (int i = 0; i < 3 && !s->failed; i++) {
+        const point p = places[i] < 1 ? exact(s, places[i]) : b;
+        if (s->failed || nh_crossings_on_zero(w, s->event, places[i] < 1 ? w->at : s->to, p.g))
+            continue;
+        of[OF_YOUNG] = 0;
+        if (p.g > 0) {
+            *a = p;
+            return p.x < 1;
+        }
+        fall_back(s, *a, p);
+        return false;
+    }
+    return false;
+}
+
+static void look_after_zero(search *s, double *of, point a, point b)
+{
+    s->pieces = 0;
+    s->last = 0;
+    if (!leave_zero(s, of, &a, b) || a.x == 0)
+        return;
+    s->last = a.x;
+    const double error = error_of_cubic(a, b, about(s, a.x + divided * (b.x - a.x)));
+    divide(s, a, b, 32 * error);
+}
+
 static void look_at_event(search *s, double *of)
 {
     nh_crossings *w = s->w;
     const int e = s->event;
     point a = point_at(s, 0, s->from, w->value[0]), b = point_at(s, 1, s->to, w->value[1]);
     const int before = w->roots;
+    if (nh_crossings_is_watched(w, e) && of[OF_YOUNG] != 0) {
+        s->side = of[OF_SIDE];
+        look_after_zero(s, of, a, b);
+        if (of[OF_YOUNG] != 0 || w->roots > before || a.g <= 0 ||
+            nh_crossings_on_zero(w, e, s->from, a.g))
+            return;
+    }
     if (of[OF_SIDE] != 0 && fabs(a.rate) <= 1e-6 * fabs(b.g) && sign_of(b.g) == of[OF_SIDE] &&
         of[OF_LAST] != s->from[NODE_T] && nh_crossings_on_zero(w, e, s->from, a.g) &&
         !nh_crossings_on_zero(w, e, s->to, b.g))

@@ -113,8 +113,8 @@ bool nh_crossings_on_zero(const nh_crossings *w, int event, const double *node, 
     double again, spread = 0;
     pthread_mutex_lock(&own->lock);
     const bool known =
-        nh_evaluate_spread(own->mechanics->g, &w->problem->event[event].value, 1, node[NODE_T], q,
-                           q + w->n, w->inputs, 4 * DBL_EPSILON, &again, &spread);
+        nh_evaluate_spread(own->mechanics->g, own->mechanics->event_value + event, 1, node[NODE_T],
+                           q, q + w->n, w->inputs, 4 * DBL_EPSILON, &again, &spread);
     pthread_mutex_unlock(&own->lock);
     return known && fabs(value) <= spread;
 }

@@ -25,14 +25,22 @@ int nh_crossings_direction(const nh_crossings *w, int event)
                                    : w->function[event - w->model_events].direction;
 }
 
+/* Those that have names for the user: the model's own, those of contacts and grips, the
+ * caller's. */
+static bool is_named_event(const nh_crossings *w, int event)
+{
+    return event >= w->model_events || event < nh_problem_named_events(w->problem);
+}
+
 static nh_status unknown_event(const nh_crossings *w, const char *name, int length,
                                nh_report *report)
 {
     char list[256] = "";
     for (int i = 0; i < w->events; i++) {
         size_t used = strlen(list);
-        snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "",
-                 nh_crossings_name(w, i));
+        if (is_named_event(w, i))
+            snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "",
+                     nh_crossings_name(w, i));
     }
     const char *system = nh_system_name(w->system);
     if (w->events == 0)
@@ -64,7 +72,7 @@ static nh_status mark(const nh_crossings *w, const char *names, bool *marked, nh
             used--;
         bool found = false;
         for (int i = 0; i < w->events; i++)
-            if (is_named(nh_crossings_name(w, i), at, used))
+            if (is_named_event(w, i) && is_named(nh_crossings_name(w, i), at, used))
                 found = marked[i] = true;
         if (!found)
             return unknown_event(w, at, (int)used, report);
@@ -76,11 +84,20 @@ static nh_status mark(const nh_crossings *w, const char *names, bool *marked, nh
 
 /* ---- creation ---- */
 
+/* The constraints that a mode may have in addition. */
+static size_t rows_of_items(const nh_problem *problem)
+{
+    size_t rows = 0;
+    for (int i = 0; problem && i < problem->items; i++)
+        rows += (size_t)problem->item[i].components;
+    return rows;
+}
+
 static bool make_arrays(nh_crossings *w, const nh_run *run)
 {
     const nh_system *system = run->system;
     const size_t n = (size_t)w->n, events = (size_t)w->events, members = (size_t)run->members;
-    const size_t m = (size_t)w->shape->m;
+    const size_t m = (size_t)w->shape->m, rows = rows_of_items(w->problem);
     const size_t changes = w->problem ? nh_system_outputs(system, NH_FN_CHANGES) : 1;
     w->node_size = (size_t)NH_NODE_SIZE(w->n, w->angles);
     w->kept_size = KEPT_EVENTS + OF_ALL * events + 2 * w->node_size;
@@ -96,7 +113,7 @@ static bool make_arrays(nh_crossings *w, const nh_run *run)
                  {&w->at, w->node_size},
                  {&w->fresh, w->node_size},
                  {&w->moved_node, w->node_size},
-                 {&w->slope, n + m},
+                 {&w->slope, n + m + rows},
                  {&w->q, n},
                  {&w->value[0], 2 * events},
                  {&w->value[1], 2 * events},
@@ -169,10 +186,11 @@ static nh_status choose_events(nh_crossings *w, const nh_run *run, const nh_run_
     for (int i = w->model_events; i < w->events; i++)
         w->looked_for[i] = w->needs_slope = true;
     for (int i = 0; i < w->model_events; i++) {
-        w->acts[i] = nh_system_event_acts(system, i);
+        w->acts[i] = nh_system_event_acts(system, i) || i >= nh_problem_named_events(w->problem);
         w->looked_for[i] |= w->acts[i] || w->ends[i] || options->watch_all;
         const nh_expr value = w->problem->event[i].value;
-        if (w->looked_for[i] && nh_depends(system->mechanics->g, value, NH_V))
+        if (w->looked_for[i] && (nh_depends(system->mechanics->g, value, NH_V) ||
+                                 nh_depends(system->mechanics->g, value, NH_X)))
             w->needs_slope = true;
         w->wraps[i] = has_atan2(system->mechanics->g, value, &failed);
     }
@@ -182,7 +200,8 @@ static nh_status choose_events(nh_crossings *w, const nh_run *run, const nh_run_
 /* Whether there is anything to look for. */
 static bool is_needed(const nh_system *system, const nh_run_options *options)
 {
-    if (options->until || options->watch || options->event_function_count > 0)
+    if (options->until || options->watch || options->event_function_count > 0 ||
+        (system->mechanics && system->mechanics->problem->items > 0))
         return true;
     for (int i = 0; i < nh_system_events(system); i++)
         if (options->watch_all || nh_system_event_acts(system, i))

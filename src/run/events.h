@@ -32,8 +32,9 @@ enum {
     OF_SIDE,  /* the sign of g at the first node, just after an event there; 0: not known yet */
     OF_LAST,  /* time of the last event */
     OF_SHORT, /* how many followed closely upon each other */
-    OF_GAP,   /* the time between the last two */
-    OF_WIDE,  /* ... and between the first two that came faster and faster; how many did */
+    OF_YOUNG = OF_SHORT, /* of what is watched of a mode: it began at zero and is still there */
+    OF_GAP,              /* the time between the last two */
+    OF_WIDE, /* ... and between the first two that came faster and faster; how many did */
     OF_FASTER,
     OF_COUNT,
     OF_ALL
@@ -89,6 +90,12 @@ struct nh_crossings {
     void *user;
     int (*hook)(void *user, const nh_event *event);
 };
+
+/* Whether an event belongs to contacts and grips and has no name for the user. */
+static inline bool nh_crossings_is_watched(const nh_crossings *w, int event)
+{
+    return event < w->model_events && event >= nh_problem_named_events(w->problem);
+}
 
 static inline double *nh_crossings_kept(const nh_crossings *w, int member)
 {
@@ -163,6 +170,9 @@ double *nh_event_walk_counts(const nh_event_walk *k);
 /* Finds the events of an interval and reports those up to a time; *event is the first root at which
  * the state changes or the member ends, which is not yet reported, -1 if there is none. */
 bool nh_event_walk_look(nh_event_walk *k, double *from, double *to, double until, int *event);
+/* Reports an event at a node, with the velocities after it; true if the caller wants the member to
+ * end. Ends the member there if it is one of those that do. */
+bool nh_event_walk_tell(nh_event_walk *k, int event, const double *node, const double *after);
 /* Carries out that root and those at the same time. The block gets the state after them. */
 bool nh_event_walk_happen(nh_event_walk *k, int first, const double *from, const double *to);
 /* Sets every side to that after the changes of sign up to a point of the interval. */

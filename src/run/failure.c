@@ -11,7 +11,7 @@
 #include "base/decimal.h"
 #include "base/dense.h"
 #include "base/status.h"
-#include "run/events.h"
+#include "run/contacts.h"
 #include "run/health.h"
 #include "run/interrupt.h"
 
@@ -134,6 +134,19 @@ typedef struct place {
     long long step;
     double t;
 } place;
+
+/* Contacts and grips; `residual` holds the time. */
+static nh_status describe_contact(const nh_run *run, const nh_step_failure *f, const char *who,
+                                  nh_report *report)
+{
+    const nh_report *why = &run->contacts->report;
+    nh_fail(report, why->status, "%s%s", who, why->text);
+    if (report) {
+        report->step = f->index + 1;
+        report->time = f->residual;
+    }
+    return why->status;
+}
 
 static place place_of(const nh_run *run, const nh_clock *clock, const nh_step_failure *f)
 {
@@ -268,6 +281,8 @@ nh_status nh_describe_failure(nh_run *run, const nh_clock *clock, const nh_step_
             "step was; the motion is nearly singular there, and a smaller step (now %g) "
             "usually helps",
             at.who, at.step, at.t, clock->step);
+    if (f->kernel_status == NH_FAILED_CONTACT)
+        return describe_contact(run, f, at.who, report);
     if (f->kernel_status == NH_FAILED_CHATTER)
         return describe_chatter(run, f, at.who, report);
     if (f->kernel_status == NH_FAILED_TOO_MANY)

@@ -20,7 +20,8 @@ enum {
     NH_FAILED_CHATTER = -4, /* `iterations` is the kink; `residual` is when */
     NH_FAILED_INTERRUPTED = -7, /* the caller wants it to stop (interrupt.h) */
     NH_FAILED_TOO_MANY = -8,    /* own steps; `residual` is the length of the last one */
-    NH_FAILED_UNRESOLVED = -9   /* the zeros of an event; `iterations` is which one */
+    NH_FAILED_UNRESOLVED = -9,  /* the zeros of an event; `iterations` is which one */
+    NH_FAILED_CONTACT = -10     /* contacts and grips: run->contacts has the report */
 };
 
 /* The run is at the step that failed. Returns the status to report. */

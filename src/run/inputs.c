@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "run/contacts.h"
 #include "run/lanes.h"
 #include "run/solution.h"
 #include "run/tangent.h"
@@ -151,6 +152,15 @@ void nh_run_place_inputs(const nh_run *run, double *block, const double *u)
         block[offset_of(run) + (size_t)i] = u[i];
 }
 
+/* What is shown of contacts and grips is computed from the present state. */
+static void show_items(const nh_run *run, int member, double *u)
+{
+    const double *block = run->group[member].block;
+    double t;
+    nh_run_inner_state(run, member, &t, NULL, NULL);
+    nh_contacts_show(run, t, block, block + run->shape->n, u);
+}
+
 void nh_run_take_inputs(const nh_run *run, int member, double *u)
 {
     int lanes;
@@ -159,6 +169,8 @@ void nh_run_take_inputs(const nh_run *run, int member, double *u)
     const double *from = place_of(run, member, &lanes);
     for (int i = 0; i < run->system->shape.inputs; i++)
         u[i] = from[i * lanes];
+    if (run->contacts)
+        show_items(run, member, u);
 }
 
 /* The value of an input at time t, computed from its numbers. */

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "run/chatter.h"
-#include "run/events.h"
+#include "run/contacts.h"
 #include "run/health.h"
 #include "run/interrupt.h"
 #include "run/lanes.h"
@@ -27,7 +27,7 @@ engine *nh_run_fast_engine(nh_run *run)
 nh_kernel_io nh_kernel_arguments(const nh_run *run, engine *e, double *block, int lanes,
                                  const nh_leg *leg, int64_t index)
 {
-    const nh_shape *s = &run->system->shape;
+    const nh_shape *s = run->shape;
     size_t n = (size_t)s->n * (size_t)lanes, angles = (size_t)s->angles * (size_t)lanes;
     return (nh_kernel_io){.step = leg->clock.step,
                           .time = leg->clock.time,
@@ -100,6 +100,8 @@ static void keep_counts(const nh_run *run, group *g)
 bool nh_leg_start(nh_run *run, group *g, const nh_leg *leg, nh_step_failure *f)
 {
     const size_t bytes = run->state_size * (size_t)g->lanes * sizeof(double);
+    if (!nh_contacts_prepare(run, g, f))
+        return false;
     engine *e = nh_run_fast_engine(run);
     nh_group_follow(run, g);
     memcpy(g->saved, g->block, bytes);

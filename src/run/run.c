@@ -1,5 +1,5 @@
 /* Creates runs and returns their state; loop.c advances them. */
-#include "run/events.h"
+#include "run/contacts.h"
 #include "run/health.h"
 #include "run/inputs.h"
 #include "run/interrupt.h"
@@ -265,7 +265,10 @@ static nh_status prepare_method(nh_run *run, const nh_run_options *options, nh_r
     const nh_shape *shape = &run->system->shape;
     run->compensated = options->compensated == NH_ON ||
                        (options->compensated == NH_AS_ADVISED && method->compensate);
-    run->memory = method->memory ? method->memory(shape, run->choice.option) : 0;
+    nh_shape largest = *shape; /* in a mode there are more constraints */
+    for (int i = 0; i < nh_system_items(run->system); i++)
+        largest.m += run->system->mechanics->problem->item[i].components;
+    run->memory = method->memory ? method->memory(&largest, run->choice.option) : 0;
     run->state_size =
         4 * (size_t)shape->n + (size_t)shape->angles + run->memory + (size_t)shape->inputs;
     if (run->pace && !nh_pace_extend(run->pace, &run->state_size))
@@ -307,6 +310,7 @@ nh_status nh_run_create_choice(nh_run **out, const nh_system *system, const nh_c
     if (!run)
         return nh_fail_memory(report);
     run->system = system;
+    run->shape = &system->shape;
     run->choice = *choice;
     run->step = options->step;
     run->members = options->members ? options->members : 1;
@@ -490,7 +494,7 @@ nh_status nh_run_start(nh_run *run, int member, double t, const double *q, const
     {
         (*a)->start(run, member);
     }
-    return NH_OK;
+    return nh_contacts_begin(run, member, report);
 }
 
 void nh_run_retire(nh_run *run, int member)

@@ -91,9 +91,11 @@ typedef struct nh_chatter nh_chatter;       /* chatter.c */
 typedef struct nh_pace nh_pace;             /* pace.h */
 typedef struct nh_crossings nh_crossings;   /* events.h */
 typedef struct nh_tangent nh_tangent;       /* tangent.h */
+typedef struct nh_contacts nh_contacts;     /* contacts.h */
 
 struct nh_run {
     const nh_system *system;
+    const nh_shape *shape; /* of the system, or of the present mode (contacts.h) */
     nh_choice choice;
     double step, time;
     int64_t steps; /* steps done */
@@ -132,6 +134,7 @@ struct nh_run {
     nh_prepared prepared;
     nh_crossings *crossings;        /* events that are looked for, or NULL */
     nh_tangent *tangents;           /* derivatives that follow the run, or NULL */
+    nh_contacts *contacts;          /* contacts and grips, or NULL */
     nh_solution *solution;          /* the solution that follows the run, or NULL */
     void *attached[NH_ATTACHMENTS]; /* what an attachment without a field of its own keeps here */
     bool has_columns;               /* of attachments: they tell their present values only */

@@ -20,7 +20,7 @@ double nh_system_span(const nh_system *system)
 int nh_system_events(const nh_system *system)
 {
     const nh_problem *problem = problem_of(system);
-    return problem ? problem->events : 0;
+    return problem ? nh_problem_named_events(problem) : 0;
 }
 
 int nh_system_kinks(const nh_system *system)

@@ -206,8 +206,7 @@ static nh_system *new_system(nh_report *report)
     return system;
 }
 
-/* Takes ownership of the problem, also on failure. */
-static nh_status build_on(nh_system **out, nh_problem *problem, nh_report *report)
+nh_status nh_system_build_on(nh_system **out, nh_problem *problem, nh_report *report)
 {
     nh_mechanics *mechanics;
     const nh_status status = nh_mechanics_derive(&mechanics, problem, report);
@@ -243,7 +242,7 @@ nh_status nh_system_build(nh_system **out, const nh_model *model, const char *co
     *out = NULL;
     nh_problem *problem;
     const nh_status status = nh_problem_build(&problem, model, settings, setting_count, report);
-    return status == NH_OK ? build_on(out, problem, report) : status;
+    return status == NH_OK ? nh_system_build_on(out, problem, report) : status;
 }
 
 /* Builds it again from its text, with parameters that keep their names. */
@@ -258,7 +257,7 @@ static nh_status build_again(nh_system **out, const nh_problem *from, const char
         return status;
     status = nh_problem_build_named(&problem, model, settings, count, report);
     if (status == NH_OK)
-        status = build_on(out, problem, report);
+        status = nh_system_build_on(out, problem, report);
     nh_model_free(model);
     return status;
 }
@@ -394,6 +393,7 @@ void nh_system_free(nh_system *system)
     for (int fn = 0; fn < NH_FN_COUNT; fn++)
         nh_tape_free(system->tape[fn]);
     nh_tape_free(system->drawing);
+    nh_system_free_modes(system);
     nh_shape *s = &system->shape;
     const int *array[] = {s->k_first, s->k_column, s->b_first, s->b_column, s->pair_first,
                           s->pair_k,  s->pair_b,   s->angle,   s->rotation};
@@ -455,6 +455,15 @@ nh_status nh_system_tape(const nh_tape **out, const nh_system *system, nh_fn fn,
     return status;
 }
 
+static size_t contact_numbers(const nh_system *system)
+{
+    if (!system->mechanics)
+        return 0;
+    const nh_contact_layout of =
+        nh_contact_layout_of(system->mechanics->problem, system->shape.n, system->shape.m);
+    return nh_contact_numbers(&of);
+}
+
 size_t nh_system_outputs(const nh_system *system, nh_fn fn)
 {
     const nh_shape *s = &system->shape;
@@ -468,10 +477,11 @@ size_t nh_system_outputs(const nh_system *system, nh_fn fn)
                                .nf = s->nf,
                                .observables = nh_system_observables(system),
                                .inputs = s->inputs,
-                               .events = nh_system_events(system),
+                               .events = system->mechanics ? system->mechanics->problem->events : 0,
                                .changes =
                                    system->mechanics ? system->mechanics->problem->changes : 0,
-                               .kinks = nh_system_kinks(system)};
+                               .kinks = nh_system_kinks(system),
+                               .contact = contact_numbers(system)};
     return nh_fn_outputs(fn, &sizes);
 }
 

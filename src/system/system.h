@@ -25,8 +25,22 @@ struct nh_system {
                                 with which it was built; or NULL */
     pthread_mutex_t lock;
     nh_tape *tape[NH_FN_COUNT];
-    nh_tape *drawing; /* the channels of the model's drawing (drawn.c) */
+    nh_tape *drawing;       /* the channels of the model's drawing (drawn.c) */
+    struct nh_mode_system { /* of contacts and grips, derived when they are needed (mode_systems.c) */
+        nh_hold *hold;
+        nh_system *system;
+    } * mode;
+    int modes;
 };
+
+/* The system of a mode, hold[items]; it belongs to the given one. */
+nh_status nh_system_mode(const nh_system **out, const nh_system *system, const nh_hold *hold,
+                         nh_report *report);
+/* Contacts and grips; 0 also for the system of one mode. */
+int nh_system_items(const nh_system *system);
+void nh_system_free_modes(nh_system *system);
+/* Takes ownership of the problem, also on failure. */
+nh_status nh_system_build_on(nh_system **out, nh_problem *problem, nh_report *report);
 
 /* The same model and settings with parameters as arguments: after the open inputs there are
  * shape.inputs - problem->open_values of them; those that the problem marks as fixed are not

@@ -1,0 +1,268 @@
+/* How the motion continues where a contact opens or hits, or a grip slips or grips. */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "run/contact_rows.h"
+
+enum { STALLED_MOST = 200 };
+
+/* ---- where a watched function falls through zero ---- */
+
+bool nh_contacts_note(nh_run *run, int event)
+{
+    nh_contacts *c = run->contacts;
+    const int watched = c ? event - nh_problem_watched(c->problem, 0) : -1;
+    if (watched < 0 || watched >= NH_WATCHED * c->layout.items)
+        return false;
+    c->crossed[watched / NH_WATCHED] = true;
+    c->excluded[watched / NH_WATCHED] |= watched % NH_WATCHED == 1;
+    return true;
+}
+
+/* Where two components of slip have become very small, the motion is continued to their zero. */
+static void finish_slip(nh_run *run, double *node)
+{
+    nh_contacts *c = run->contacts;
+    nh_crossings *w = run->crossings;
+    const int n = c->layout.n;
+    double *q = node + NODE_Q, *v = q + n, *a = v + n, least = 0;
+    nh_crossings_slope(w, node);
+    for (int i = 0; i < c->layout.items; i++) {
+        double square = 0, change = 0;
+        if (!c->crossed[i] || c->problem->item[i].components < 2 || !nh_slips(c->before[i]))
+            continue;
+        for (int k = 0; k < 2; k++) {
+            const nh_contact_row row = nh_contact_row_at(c, c->row_of[i] + k);
+            square += row.value * row.value;
+            change += row.value * (row.drift + nh_contact_dot(row.K, a, n));
+        }
+        const double time = change < 0 ? -square / change : 0;
+        least = time < 1e-3 * run->step ? fmax(least, time) : least;
+    }
+    for (int i = 0; i < n; i++) {
+        q[i] += i < run->system->coordinates ? least * (v[i] + least / 2 * a[i]) : 0;
+        v[i] += least * a[i];
+    }
+    node[NODE_T] += least;
+}
+
+static bool tell_item(nh_event_walk *k, int item, int what, const double *before,
+                      const double *after)
+{
+    const nh_contacts *c = k->run->contacts;
+    return nh_event_walk_tell(k, nh_problem_told(c->problem, item) + what, before,
+                              after + NODE_Q + c->layout.n);
+}
+
+static void tell_changes(nh_event_walk *k, const double *before, const double *after)
+{
+    const nh_contacts *c = k->run->contacts;
+    for (int pass = 0; pass < 2; pass++) /* what ends first: impacts and openings before grips */
+        for (int i = 0; i < c->layout.items; i++) {
+            const nh_hold was = c->before[i], is = c->hold[i];
+            const bool contact = c->problem->item[i].contact;
+            if (contact != (pass == 0))
+                continue;
+            if (contact && c->hit[i])
+                tell_item(k, i, NH_TOLD_HITS, before, after);
+            if (contact && nh_holds(is) != nh_holds(was))
+                tell_item(k, i, nh_holds(is) ? NH_TOLD_CLOSES : NH_TOLD_OPENS, before, after);
+            if (contact)
+                continue;
+            if (nh_holds(is) && !nh_holds(was))
+                tell_item(k, i, NH_TOLD_GRIPS, before, after);
+            else if (nh_slips(is) && nh_holds(was))
+                tell_item(k, i, NH_TOLD_SLIPS, before, after);
+            else if (nh_slips(is) && nh_slips(was) && is != was)
+                tell_item(k, i, NH_TOLD_REVERSES, before, after);
+        }
+}
+
+/* Watched functions are positive from now on, though some begin at zero. */
+void nh_contacts_set_sides(const nh_run *run, double *kept, const double *inputs)
+{
+    const nh_contacts *c = run->contacts;
+    for (int i = 0; i < c->layout.items; i++) {
+        const int first = nh_problem_watched(c->problem, i);
+        const double *of = inputs + c->problem->first_of_items + NH_ITEM_NUMBERS * i;
+        const double speed = nh_contact_speed(c, i);
+        const bool below = c->problem->item[i].components == 2 && nh_slips(c->hold[i]) &&
+                           speed * speed < of[NH_ITEM_EDGE];
+        for (int e = 0; e < NH_WATCHED; e++) {
+            nh_crossings_of(kept, first + e)[OF_SIDE] = 1;
+            nh_crossings_of(kept, first + e)[OF_YOUNG] = 1;
+        }
+        if (below) {
+            nh_crossings_of(kept, first)[OF_SIDE] = -1;
+            nh_crossings_of(kept, first)[OF_YOUNG] = 0;
+        }
+    }
+}
+
+/* The mode changed again and again without any time passing. */
+static bool is_stalled(nh_contacts *c, double t)
+{
+    c->stalled = t == c->last_time ? c->stalled + 1 : 0;
+    c->last_time = t;
+    return c->stalled > STALLED_MOST;
+}
+
+static bool fails(nh_event_walk *k, double t)
+{
+    return nh_event_walk_fails(k, NH_FAILED_CONTACT, 0, t);
+}
+
+/* ---- impacts that accumulate ---- */
+
+/* Impacts with restitution e follow each other ever faster: the next speeds are e, e^2, .. times
+ * the present one, and end after 2 u/(c (1 - e)), where -c is the acceleration between them. When
+ * what is left is short, the contact closes at once. */
+static const double accumulated = 2e-7; /* of the speed after the first of them */
+enum { AGREEING = 3 };
+
+/* How long the impacts of a contact go on; 0 if they are not about to end. */
+static double time_left(nh_run *run, double *node, double *inputs, int item)
+{
+    nh_contacts *c = run->contacts;
+    const int n = c->layout.n;
+    const nh_contact_row row = nh_contact_row_at(c, c->row_of[item]);
+    const double u = row.value, e = c->problem->item[item].restitution;
+    double *of = nh_contact_numbers_of(c, inputs, item);
+    const double expected = e * of[NH_ITEM_LAST];
+    if (!c->hit[item] || nh_holds(c->hold[item]) || !(u > 0))
+        return 0;
+    if (fabs(u - expected) <= 1e-3 * expected)
+        of[NH_ITEM_HITS]++;
+    else {
+        of[NH_ITEM_HITS] = 0;
+        of[NH_ITEM_FIRST] = u;
+    }
+    of[NH_ITEM_LAST] = u;
+    nh_crossings_slope(run->crossings, node);
+    const double fall = -(row.drift + nh_contact_dot(row.K, node + NODE_Q + 2 * n, n));
+    const double height = u * u / (2 * fall);
+    const double resolved = 1e3 * DBL_EPSILON * nh_contact_terms(c, c->row_of[item], node + NODE_Q);
+    const bool ends = u < accumulated * of[NH_ITEM_FIRST] || height < resolved;
+    return of[NH_ITEM_HITS] >= AGREEING && fall > 0 && e < 1 && ends ? 2 * u / (fall * (1 - e)) : 0;
+}
+
+/* Takes off the speed of a contact by an impulse, with the friction that belongs to it in slip. */
+static void stop_contact(const nh_contacts *c, int item, double *v)
+{
+    const int n = c->layout.n, normal = c->row_of[item], all = c->layout.rows;
+    double response = c->response[normal * all + normal];
+    const double u = nh_contact_row_at(c, normal).value;
+    for (int pass = 0; pass < 2; pass++) { /* how much an impulse changes it, then the impulse */
+        for (int i = 0; i < n && pass == 1; i++)
+            v[i] -= nh_contact_row_at(c, normal).B[i] * u / response;
+        for (int g = 0; g < c->layout.items; g++) {
+            const double speed = nh_contact_speed(c, g);
+            for (int k = 0; k < c->problem->item[g].components && nh_slips(c->hold[g]); k++) {
+                const int row = c->row_of[g] + k;
+                const double by =
+                    -nh_contact_limit(c, row, false)[1 + c->problem->item[item].reaction[0]] *
+                    nh_contact_row_at(c, row).value / (speed > 0 ? speed : 1);
+                if (pass == 0)
+                    response += by * c->response[normal * all + row];
+                for (int i = 0; i < n && pass == 1; i++)
+                    v[i] -= by * nh_contact_row_at(c, row).B[i] * u / response;
+            }
+        }
+    }
+}
+
+/* Closes a contact whose impacts end after a short time. */
+static bool close_contact(nh_event_walk *k, int item, double time, double *node, double *inputs)
+{
+    nh_run *run = k->run;
+    nh_contacts *c = run->contacts;
+    const int n = c->layout.n, normal = c->row_of[item];
+    double *q = node + NODE_Q, *v = q + n, *a = v + n, *before = run->crossings->at;
+    double *was = c->matrix + 8 * (size_t)c->layout.rows * (size_t)c->layout.rows +
+                  12 * (size_t)c->layout.rows;
+    memcpy(was, v, (size_t)n * sizeof *v);
+    for (int i = 0; i < n; i++)
+        v[i] -= nh_contact_row_at(c, normal).B[i] * nh_contact_row_at(c, normal).value /
+                c->response[normal * c->layout.rows + normal];
+    memcpy(c->before, c->hold, (size_t)c->layout.items * sizeof *c->hold);
+    memset(c->crossed, 0, (size_t)c->layout.items * sizeof *c->crossed);
+    memset(c->hit, 0, (size_t)c->layout.items * sizeof *c->hit);
+    c->crossed[item] = true;
+    if (nh_contacts_decide(run, node, inputs, false, &c->report) != NH_OK)
+        return false;
+    memcpy(v, was, (size_t)n * sizeof *v);
+    nh_contacts_evaluate(run, node, inputs);
+    stop_contact(c, item, v);
+    if (nh_contacts_settle(run, node, inputs, &c->report) != NH_OK)
+        return false;
+    nh_crossings_slope(run->crossings, node);
+    for (int i = 0; i < n; i++) {
+        v[i] += time * a[i];
+        q[i] += i < run->system->coordinates ? time / 2 * (was[i] + v[i]) : 0;
+    }
+    node[NODE_T] += time;
+    if (nh_contacts_settle(run, node, inputs, &c->report) != NH_OK)
+        return false;
+    memcpy(before, node, run->crossings->node_size * sizeof *before);
+    nh_contact_numbers_of(c, inputs, item)[NH_ITEM_HITS] = 0;
+    inputs[c->problem->open_values - 1] = nh_contacts_energy(run, node, inputs);
+    nh_contacts_evaluate(run, node, inputs);
+    nh_contacts_set_sides(run, k->kept, inputs);
+    tell_changes(k, before, node);
+    return true;
+}
+
+static bool end_impacts(nh_event_walk *k, double *node, double *inputs)
+{
+    nh_contacts *c = k->run->contacts;
+    for (int i = 0; i < c->layout.items; i++) {
+        const double time = c->problem->item[i].contact ? time_left(k->run, node, inputs, i) : 0;
+        if (time > 0)
+            return close_contact(k, i, time, node, inputs) || fails(k, node[NODE_T]);
+    }
+    return true;
+}
+
+bool nh_contacts_change(nh_event_walk *k, double *node)
+{
+    nh_run *run = k->run;
+    nh_contacts *c = run->contacts;
+    double *inputs = k->g->block + run->state_size - (size_t)run->system->shape.inputs;
+    double *before = run->crossings->at;
+    for (int i = 0; i < c->layout.items; i++) {
+        c->before[i] = (nh_hold)nh_contact_numbers_of(c, inputs, i)[NH_ITEM_HOLD];
+        if (c->excluded[i]) {
+            nh_fail(&c->report, NH_NOT_CONVERGED,
+                    "t = %.10g: the limit of '%s' becomes negative, because the reaction of a "
+                    "constraint changes its sign there; use the reaction of a contact, or abs(..)",
+                    node[NODE_T], c->problem->item[i].name);
+            return fails(k, node[NODE_T]);
+        }
+    }
+    nh_contacts_evaluate(run, node, inputs);
+    finish_slip(run, node);
+    memcpy(before, node, run->crossings->node_size * sizeof *before);
+    nh_contacts_show(run, node[NODE_T], node + NODE_Q, node + NODE_Q + c->layout.n, inputs);
+    for (int i = 0; i < c->layout.items; i++) {
+        double *of = nh_contact_numbers_of(c, inputs, i);
+        of[NH_ITEM_LOST] = of[NH_ITEM_SPENT];
+    }
+    if (is_stalled(c, node[NODE_T])) {
+        nh_fail(&c->report, NH_NOT_CONVERGED,
+                "t = %.10g: contacts and grips change again and again without time passing",
+                node[NODE_T]);
+        return fails(k, node[NODE_T]);
+    }
+    if (nh_contacts_decide(run, node, inputs, false, &c->report) != NH_OK)
+        return fails(k, node[NODE_T]);
+    nh_contacts_evaluate(run, node, inputs);
+    nh_contacts_set_sides(run, k->kept, inputs);
+    tell_changes(k, before, node);
+    if (!end_impacts(k, node, inputs))
+        return false;
+    memset(c->crossed, 0, (size_t)c->layout.items * sizeof *c->crossed);
+    memset(c->excluded, 0, (size_t)c->layout.items * sizeof *c->excluded);
+    return true;
+}

@@ -1,0 +1,296 @@
+/* Contacts and grips of a run: its gears, one for each mode, and what is shown of them. */
+#include "run/contacts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "run/inputs.h"
+
+/* ---- creation ---- */
+
+static nh_status refuse_method(const nh_run *run, const nh_run_options *options, nh_report *report)
+{
+    const nh_method *method = run->choice.method;
+    char names[256] = "";
+    if (method->keeps_nodes && !run->pace && !options->compose)
+        return NH_OK;
+    for (int i = 0; i < nh_method_count(); i++)
+        if (nh_method_at(i)->keeps_nodes)
+            snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s",
+                     names[0] ? ", " : "", nh_method_name(nh_method_at(i)));
+    return nh_fail(report, NH_NOT_APPLICABLE,
+                   "%s%s cannot follow contacts and grips, which change the equations where they "
+                   "open or slip; the methods that can are %s",
+                   method->name, options->compose ? " in composed steps" : "", names);
+}
+
+static bool make_arrays(nh_contacts *c)
+{
+    const nh_contact_layout *of = &c->layout;
+    const size_t rows = (size_t)of->rows, items = (size_t)of->items, n = (size_t)of->n;
+    const size_t numbers = nh_contact_numbers(of), matrix = 8 * rows * rows + 16 * rows + 4 * n;
+    const size_t shown = 3 * items;
+    const size_t observed =
+        1 + n + rows + (size_t)c->problem->observables + (size_t)of->reactions + items + rows;
+    c->room = nh_aligned_doubles(numbers + rows * rows + observed + matrix + shown);
+    c->numbers = c->room;
+    c->response = c->numbers + numbers;
+    c->observed = c->response + rows * rows;
+    c->matrix = c->observed + observed;
+    c->shown = c->matrix + matrix;
+    c->size = c->shown + 2 * items;
+    c->hold = calloc(2 * items + 1, sizeof *c->hold);
+    c->before = c->hold + items;
+    c->item = calloc(items + 1, sizeof *c->item);
+    c->mode = calloc(items + 1, 1);
+    c->row_of = calloc(2 * items + 2 * rows + 1, sizeof *c->row_of);
+    c->crossed = calloc(4 * items + 1, sizeof *c->crossed);
+    if (!c->room || !c->hold || !c->item || !c->mode || !c->row_of || !c->crossed)
+        return false;
+    c->kept = c->row_of + items;
+    c->touches = c->crossed + items;
+    c->hit = c->touches + items;
+    c->excluded = c->hit + items;
+    c->modes = nh_mode_solver_create(of->items, of->rows);
+    c->impacts = nh_impact_solver_create(of->items, of->rows);
+    for (int i = 0, row = of->constraints; i < of->items; i++) {
+        c->row_of[i] = row;
+        row += c->problem->item[i].components;
+    }
+    return c->modes && c->impacts;
+}
+
+static nh_status create(nh_run *run, const nh_run_options *options, nh_report *report)
+{
+    if (nh_system_items(run->system) == 0)
+        return NH_OK;
+    nh_status status = refuse_method(run, options, report);
+    if (status != NH_OK)
+        return status;
+    nh_contacts *c = run->contacts = calloc(1, sizeof *c);
+    if (!c)
+        return nh_fail_memory(report);
+    c->base = run->system;
+    c->problem = run->system->mechanics->problem;
+    c->layout = nh_contact_layout_of(c->problem, run->system->shape.n, run->system->shape.m);
+    c->present = -1;
+    c->options = (nh_run_options){
+        .step = run->step,
+        .members = 1,
+        .steps = options->steps,
+        .backend = options->backend == NH_BACKEND_COMPILED ? NH_BACKEND_COMPILED : NH_BACKEND_TAPE,
+        .compensated = options->compensated};
+    status =
+        nh_engine_call(&c->engine, run->system, nh_variant_here(), 1, NH_FN_BIT(CONTACT), report);
+    if (status == NH_OK && !make_arrays(c))
+        status = nh_fail_memory(report);
+    return status;
+}
+
+/* The run keeps its own engines while it has a gear; its checks do not know of modes. */
+static nh_status allocate(nh_run *run, nh_report *report)
+{
+    (void)report;
+    nh_contacts *c = run->contacts;
+    if (!c)
+        return NH_OK;
+    run->unwatched = true;
+    run->trial.open = false;
+    c->own.careful = run->careful;
+    c->own.fast = run->fast;
+    c->own.compiled = run->compiled;
+    c->own.loaded = run->loaded;
+    c->own.backend = run->backend;
+    return NH_OK;
+}
+
+static void put_own(nh_run *run)
+{
+    const nh_contacts *c = run->contacts;
+    if (c->present < 0)
+        return;
+    run->careful = c->own.careful;
+    run->fast = c->own.fast;
+    run->compiled = c->own.compiled;
+    run->loaded = c->own.loaded;
+    run->backend = c->own.backend;
+    /* those of the events belong to the gear's run */
+    if (run->crossings)
+        run->crossings->engine = (engine){0};
+}
+
+static void free_all(nh_run *run)
+{
+    nh_contacts *c = run->contacts;
+    if (!c)
+        return;
+    put_own(run);
+    for (int i = 0; i < c->gears; i++) {
+        nh_engine_free(&c->gear[i].observe);
+        nh_run_free(c->gear[i].run);
+        free(c->gear[i].hold);
+    }
+    free(c->gear);
+    nh_engine_free(&c->engine);
+    nh_mode_solver_free(c->modes);
+    nh_impact_solver_free(c->impacts);
+    free(c->room);
+    free(c->hold);
+    free(c->item);
+    free(c->mode);
+    free(c->row_of);
+    free(c->crossed);
+    free(c);
+    run->contacts = NULL;
+}
+
+const nh_attachment nh_attachment_contacts = {
+    .create = create, .allocate = allocate, .free = free_all};
+
+/* ---- gears ---- */
+
+static nh_status add_gear(nh_run *run, nh_report *report)
+{
+    nh_contacts *c = run->contacts;
+    const size_t size = (size_t)c->layout.items * sizeof *c->hold;
+    nh_gear *more = realloc(c->gear, ((size_t)c->gears + 1) * sizeof *more);
+    c->gear = more ? more : c->gear;
+    nh_gear made = {.hold = more ? malloc(size) : NULL};
+    if (!made.hold)
+        return nh_fail_memory(report);
+    memcpy(made.hold, c->hold, size);
+    nh_status status = nh_system_mode(&made.system, c->base, c->hold, report);
+    if (status == NH_OK)
+        status = nh_run_create_choice(&made.run, made.system, &run->choice, &c->options, report);
+    if (status == NH_OK && made.run->memory > run->memory)
+        status = nh_fail(report, NH_BROKEN_METHOD,
+                         "%s needs more memory in a mode than the run has", run->system->name);
+    if (status == NH_OK)
+        status = nh_engine_call(&made.observe, made.system, nh_variant_here(), 1,
+                                NH_FN_BIT(OBSERVE), report);
+    if (status != NH_OK) {
+        nh_engine_free(&made.observe);
+        nh_run_free(made.run);
+        free(made.hold);
+        return status;
+    }
+    c->gear[c->gears++] = made;
+    return NH_OK;
+}
+
+static int find_gear(const nh_contacts *c)
+{
+    for (int i = 0; i < c->gears; i++)
+        if (memcmp(c->gear[i].hold, c->hold, (size_t)c->layout.items * sizeof *c->hold) == 0)
+            return i;
+    return -1;
+}
+
+static void take_holds(nh_contacts *c, const double *inputs)
+{
+    for (int i = 0; i < c->layout.items; i++)
+        c->hold[i] =
+            (nh_hold)inputs[c->problem->first_of_items + NH_ITEM_NUMBERS * i + NH_ITEM_HOLD];
+}
+
+nh_status nh_contacts_engage(nh_run *run, const double *inputs, nh_report *report)
+{
+    nh_contacts *c = run->contacts;
+    take_holds(c, inputs);
+    int index = c->present;
+    if (index >= 0 &&
+        memcmp(c->gear[index].hold, c->hold, (size_t)c->layout.items * sizeof *c->hold) == 0)
+        return NH_OK;
+    index = find_gear(c);
+    if (index < 0) {
+        const nh_status status = add_gear(run, report);
+        if (status != NH_OK)
+            return status;
+        index = c->gears - 1;
+    }
+    nh_crossings *w = run->crossings;
+    const nh_run *gear = c->gear[index].run;
+    if (c->present < 0)
+        nh_engine_free(&w->engine);
+    c->present = index;
+    run->shape = &gear->system->shape;
+    run->careful = gear->careful;
+    run->fast = gear->fast;
+    run->compiled = gear->compiled;
+    run->loaded = gear->loaded;
+    run->backend = gear->backend;
+    run->prepared.until = 0;
+    w->engine = gear->crossings->engine;
+    w->system = gear->system;
+    w->shape = run->shape;
+    w->problem = gear->system->mechanics->problem;
+    w->needs_slope = true;
+    return NH_OK;
+}
+
+static double *inputs_of(const nh_run *run, const group *g)
+{
+    return g->block + run->state_size - (size_t)run->system->shape.inputs;
+}
+
+bool nh_contacts_prepare(nh_run *run, const group *g, nh_step_failure *f)
+{
+    if (!run->contacts ||
+        nh_contacts_engage(run, inputs_of(run, g), &run->contacts->report) == NH_OK)
+        return true;
+    *f = (nh_step_failure){NH_FAILED_CONTACT, run->steps, g->first_member, 0, 0};
+    return false;
+}
+
+nh_status nh_contacts_begin(nh_run *run, int member, nh_report *report)
+{
+    nh_contacts *c = run->contacts;
+    if (!c)
+        return NH_OK;
+    group *g = run->group + member;
+    nh_crossings *w = run->crossings;
+    nh_node_of_block(w, g->block, run->time, w->fresh);
+    w->inputs = inputs_of(run, g);
+    c->last_time = NAN;
+    const nh_status status = nh_contacts_decide(run, w->fresh, inputs_of(run, g), true, report);
+    if (status != NH_OK)
+        return status;
+    memcpy(g->block, w->fresh + NODE_Q, 2 * (size_t)w->n * sizeof *g->block);
+    nh_contacts_set_sides(run, nh_crossings_kept(w, member), w->inputs);
+    return NH_OK;
+}
+
+/* ---- what is shown ---- */
+
+void nh_contacts_show(const nh_run *run, double t, const double *q, const double *v, double *u)
+{
+    nh_contacts *c = run->contacts;
+    if (!c || u[c->problem->first_of_items + NH_ITEM_HOLD] == NH_HOLD_UNDECIDED ||
+        nh_contacts_engage((nh_run *)run, u, NULL) != NH_OK)
+        return;
+    nh_gear *gear = c->gear + c->present;
+    const nh_problem *p = gear->system->mechanics->problem;
+    const int reactions = p->reactions;
+    gear->observe.call[NH_FN_OBSERVE](gear->observe.self, NH_FN_OBSERVE, t, q, v, NULL, c->observed,
+                                      u);
+    const nh_shape *s = &gear->system->shape;
+    const double *more = c->observed + 1 + s->m + s->positions + p->own_observables +
+                         (gear->system->facts.coupled ? NH_COUPLED_OBSERVABLES : 0);
+    double *of_reactions = u + p->first_of_items + NH_ITEM_NUMBERS * p->items;
+    memcpy(of_reactions, more, (size_t)reactions * sizeof *more);
+    int slipping = -1, several = 0;
+    for (int i = 0; i < p->items; i++) {
+        double *of = nh_contact_numbers_of(c, u, i);
+        of[NH_ITEM_SPENT] = of[NH_ITEM_LOST];
+        if (nh_slips(p->item[i].hold)) {
+            slipping = i;
+            several++;
+        }
+    }
+    if (several == 1)
+        nh_contact_numbers_of(c, u, slipping)[NH_ITEM_SPENT] +=
+            of_reactions[reactions] - c->observed[0];
+}

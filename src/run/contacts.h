@@ -1,0 +1,83 @@
+/* Contacts that open and grips that slip, in a run.
+ *
+ * A mode says of every item whether it holds, slips or is free. It has a system of its own
+ * (system/mode_systems.c) with the same coordinates, so that a run only changes what evaluates the
+ * system (a gear). The mode of a member is among the numbers of its inputs, and so in its block.
+ *
+ * Functions that are watched (model/contact_statements.c) are events of the run; where one of them
+ * falls through zero, contact_change.c decides how the motion continues. */
+#ifndef NH_RUN_CONTACTS_H
+#define NH_RUN_CONTACTS_H
+
+#include "contact/impact.h"
+#include "run/events.h"
+
+typedef struct nh_gear { /* what is different in a mode */
+    nh_hold *hold;       /* [items] */
+    const nh_system *system;
+    nh_run *run;    /* a run of that system, whose engines are used */
+    engine observe; /* OBSERVE */
+} nh_gear;
+
+struct nh_contacts {
+    const nh_system *base;
+    const nh_problem *problem;
+    nh_contact_layout layout;
+    nh_run_options options;
+    engine engine; /* CONTACT of the base */
+    nh_gear *gear;
+    int gears, present; /* present: the gear that the run has, -1: its own */
+    struct {            /* what the run had without a gear */
+        engine careful, fast, compiled;
+        nh_loaded loaded;
+        nh_backend backend;
+    } own;
+    nh_mode_solver *modes;
+    nh_impact_solver *impacts;
+    nh_hold *hold, *before; /* [items] */
+    double *room;
+    double *numbers;               /* CONTACT */
+    double *response;              /* [rows][rows] of all rows */
+    double *observed;              /* OBSERVE */
+    double *matrix, *problem_room; /* for contact_change.c */
+    double *shown;                 /* [items][2]: directions of slip that begin */
+    double *size;                  /* [items]: of the terms of speeds, before impacts */
+    nh_mode_item *item;
+    unsigned char *mode;
+    int *row_of, *kept;
+    bool *crossed, *touches, *hit, *excluded;
+    int stalled; /* changes of the mode at one time */
+    double last_time;
+    nh_report report;
+};
+
+static inline double *nh_contact_numbers_of(const nh_contacts *c, double *inputs, int item)
+{
+    return inputs + c->problem->first_of_items + NH_ITEM_NUMBERS * item;
+}
+
+/* Gives the run the gear of a mode. */
+nh_status nh_contacts_engage(nh_run *run, const double *inputs, nh_report *report);
+/* The gear of a group's member; false with a failure. */
+bool nh_contacts_prepare(nh_run *run, const group *g, nh_step_failure *f);
+
+/* Decides the mode of a state from which a member starts. The state is in its block. */
+nh_status nh_contacts_begin(nh_run *run, int member, nh_report *report);
+
+/* Changes the mode where watched functions have fallen to zero, which `crossed` marks, at a node;
+ * tells what happened. The inputs are those of the walk. */
+bool nh_contacts_change(nh_event_walk *k, double *node);
+/* Marks what happened at a root; false if it is not watched. */
+bool nh_contacts_note(nh_run *run, int event);
+
+/* Fills in what is shown of items, among a member's inputs. */
+void nh_contacts_show(const nh_run *run, double t, const double *q, const double *v, double *u);
+
+/* ---- contact_change.c, for contacts.c ---- */
+nh_status nh_contacts_decide(nh_run *run, double *node, double *inputs, bool first,
+                             nh_report *report);
+
+/* What is watched of a member begins anew, after CONTACT was evaluated. */
+void nh_contacts_set_sides(const nh_run *run, double *kept, const double *inputs);
+
+#endif
