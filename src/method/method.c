@@ -477,7 +477,8 @@ static nh_status parts_fit(const nh_choice *choice, const nh_system *system, nh_
     if (system->shape.nonideal && system->shape.positions > 0 && !choice->method->keeps_nodes)
         return nh_fail(report, NH_NOT_APPLICABLE,
                        "%s has conditions on positions and forces that depend on reactions, which "
-                       "%s cannot keep together; use dop853, dopri5 or verner98",
+                       "%s cannot keep together; use dop853, dopri5 or verner98, or write the "
+                       "conditions as constraints on velocities, (...)' = 0",
                        name, method);
     if (needs & NH_NEEDS_MODEL_TEXT && !system->mechanics)
         return nh_fail(
