@@ -138,6 +138,11 @@ static nh_status refuse(const nh_run *run, int count, nh_report *report)
                        "%s consists of C functions, which cannot be differentiated; runs of models "
                        "can",
                        run->system->name);
+    if (run->contacts)
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "there are no derivatives of runs with contacts or grips, whose equations "
+                       "change during a run, and %s has some",
+                       run->system->name);
     if (run->pace)
         return nh_fail(report, NH_NOT_APPLICABLE,
                        "there are no derivatives of steps that follow the pace of the motion; use "
