@@ -588,7 +588,7 @@ static bool leave_zero(search *s, double *of, point *a, point b)
 
 static void look_after_zero(search *s, double *of, point a, point b)
 {
-    s->pieces = 0;
+    s->effort = s->asked = 0;
     s->last = 0;
     if (!leave_zero(s, of, &a, b) || a.x == 0)
         return;
