@@ -81,6 +81,8 @@ static const specification specifications[] = {
      "numbers of steps, increasing, instead of --step and --halvings", 0, 0},
     {"time", 0, POSITIVE, OPTIONS_ORDER, AT(time), "T", "time at which the error is measured (1)",
      0, 0},
+    {"drift", 0, FLAG, OPTIONS_ORDER, AT(drift), NULL,
+     "predicted and measured drift of the passengers' energy of a coupled system", 0, 0},
     {"tolerance", 0, POSITIVE, OPTIONS_ORDER, AT(tolerance), "E",
      "tolerance of the reference solution (1e-13)", 0, 0},
     {"tolerance", 0, POSITIVE, OPTIONS_TOLERANCE, AT(tolerance), "R",

@@ -68,8 +68,8 @@ typedef struct options {
     double period;                                                /* NaN when not given */
     int backend, compensated, around, about, table, format, real, fmi,
         progress; /* index into the choices of the table: the standard first */
-    bool keep_symmetries, estimate, no_estimate, no_open, quick, project, clear, refer, latex,
-        expand, json, quiet, help;
+    bool drift, keep_symmetries, estimate, no_estimate, no_open, quick, project, clear, refer,
+        latex, expand, json, quiet, help;
 } options;
 
 struct command;

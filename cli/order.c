@@ -3,6 +3,7 @@
 
 #include "command.h"
 #include "message.h"
+#include "order_drift.h"
 #include "order_report.h"
 #include "progress.h"
 
@@ -227,6 +228,8 @@ static int survey_subject(survey *s, const options *given)
 
 static int run(const options *given)
 {
+    if (given->drift)
+        return order_drift(given);
     survey s = {.compose = given->compose};
     nh_report report;
     int answer = subject_find(&s.subject, given);
@@ -252,11 +255,15 @@ const command command_order = {
             "Without --methods it measures all methods that apply.\n"
             "Errors at round-off level, and steps too long to show the order, are marked and\n"
             "left out of the fit. In a list of methods, key=value after a comma is an option of\n"
-            "the method before it: dla01,newmark:beta=.1,alpha=.5,gauss are three methods.",
+            "the method before it: dla01,newmark:beta=.1,alpha=.5,gauss are three methods.\n"
+            "With --drift, for coupled systems whose passengers are linear: how fast methods let\n"
+            "the passengers' energy drift, as predicted from their equations (where a formula is\n"
+            "known) and as measured over 1000 periods of the driver, for several steps.",
     .examples = "nonholo order pendulum-cvt --methods dla01,leapfrog,gauss:stages=3\n"
                 "nonholo order chaplygin-sleigh --methods gauss,rk4 --time 10 --step 0.5 \\\n"
                 "        --halvings 6 --plot order.svg\n"
-                "nonholo order mine.nh --methods dla01 --compose suzuki --steps-list 10,15,20,30",
+                "nonholo order mine.nh --methods dla01 --compose suzuki --steps-list 10,15,20,30\n"
+                "nonholo order three-shaft-cvt --drift --methods dla01,shifted,staggered",
     .options = OPTIONS_MODEL | OPTIONS_METHODS | OPTIONS_ORDER | OPTIONS_SPEED | OPTIONS_PLOT,
     .operands_least = 1,
     .operands_most = 1,

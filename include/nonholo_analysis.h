@@ -70,6 +70,39 @@ NH_API nh_status nh_leapfrog_invariant(const nh_system *system, double step, con
                                        const nh_state *before, double *value, double *size,
                                        nh_report *report);
 
+/* The drift of the passengers' energy of a coupled system, as predicted from the equations of a
+ * method (docs/theory.md). It needs two to eight linear passengers with springs, one admissible
+ * direction, and a driver that moves periodically from this start; otherwise NH_NOT_APPLICABLE.
+ *
+ * Over a period of the driver the passengers' state is rotated; each mode of that rotation, an axis
+ * (angle 0 or pi) or a plane that turns by an angle, grows by itself. `share` is the energy that
+ * the start has in a mode. */
+typedef struct nh_drift nh_drift;
+NH_API nh_status nh_drift_create(nh_drift **out, const nh_system *system, const double *q,
+                                 const double *v, nh_report *report);
+NH_API void nh_drift_free(nh_drift *drift);
+NH_API double nh_drift_period(const nh_drift *drift);
+NH_API int nh_drift_modes(const nh_drift *drift);
+NH_API double nh_drift_angle(const nh_drift *drift, int mode);
+NH_API double nh_drift_share(const nh_drift *drift, int mode);
+
+/* What is predicted for a method: to leading order the energy[i] of a mode grows like
+ * exp((growth[i] + next[i] step) step^power t), `next` being 0 if it is not known; `coefficient` is
+ * the rate of the whole energy at the start over step^power. Without modes that rate is constant.
+ * NH_NOT_APPLICABLE: no formula is known. */
+typedef struct nh_drift_law {
+    int power;            /* 0: no drift at any order */
+    const char *formula;  /* of the rate, as in docs/theory.md */
+    const char *standing; /* "proved", "sketched", ... */
+    double coefficient;
+    int modes;
+    double energy[9], growth[9], next[9];
+} nh_drift_law;
+NH_API nh_status nh_drift_law_of(nh_drift_law *out, const nh_drift *drift, const char *method,
+                                 nh_report *report);
+/* The change of the energy that it predicts after the time t. */
+NH_API double nh_drift_change(const nh_drift_law *law, double step, double t);
+
 /* A reference solution: nh_reference_method() with the step refined until two successive solutions
  * agree to `tolerance` (relative to the largest of all positions or velocities, which masses make
  * comparable), or until round-off prevents better agreement. Returns NH_NOT_CONVERGED if they do

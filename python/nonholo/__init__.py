@@ -9,6 +9,7 @@
 
 from ._library import ComputationError, Error, ModelError, Remark, UsageError, lib as _lib
 from .comparison import Comparison, Order, compare, order
+from .drift import Drift, DriftLaw, drift
 from .ensembles import Ensemble, ensemble
 from .events import Event
 from .exports import export
@@ -25,6 +26,8 @@ __version__ = _lib.nh_version().decode()
 __all__ = [
     "Comparison",
     "ComputationError",
+    "Drift",
+    "DriftLaw",
     "Ensemble",
     "Error",
     "Event",
@@ -43,6 +46,7 @@ __all__ = [
     "UsageError",
     "compare",
     "control",
+    "drift",
     "ensemble",
     "export",
     "from_functions",

@@ -88,6 +88,13 @@ static bool integrate(rotation *t)
     return true;
 }
 
+bool nh_latitude_rotations(const nh_latitude *l, int cells, double *F)
+{
+    rotation t = {.l = l, .d = l->passengers + 1, .cells = cells, .F = F};
+    nh_gauss_table(STAGES, t.c, t.b, t.a);
+    return integrate(&t);
+}
+
 /* Moves the largest remaining entry to (at, at); returns its size. */
 static double pivot(int d, double *a, int *order, int at)
 {

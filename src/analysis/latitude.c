@@ -42,7 +42,7 @@ static bool evaluate(const nh_latitude *l, nh_fn fn, const double *q, const doub
 }
 
 /* V + U(0) and its slope. */
-static double potential(const nh_latitude *l, double xi, double *slope)
+double nh_latitude_potential(const nh_latitude *l, double xi, double *slope)
 {
     double q[MAX_N] = {0}, v[MAX_N] = {0}, out[MAX_N + 1] = {0};
     q[l->driver] = xi;
@@ -76,7 +76,7 @@ static double determinant(int rows, double *a)
 }
 
 /* The passengers' part of M and K at a position of the driver. */
-static bool matrices(const nh_latitude *l, double xi, double *M, double *A)
+bool nh_latitude_matrices(const nh_latitude *l, double xi, double *M, double *A)
 {
     int n = l->passengers + 1, p = l->passengers;
     double q[MAX_N] = {0}, v[MAX_N] = {0}, out[2 * MAX_N * MAX_N];
@@ -94,12 +94,12 @@ static bool matrices(const nh_latitude *l, double xi, double *M, double *A)
 
 /* M k[passengers], where k is the unit kernel vector: a cross product of the rows of A, so that its
  * sign does not jump as xi changes. */
-static bool kernel(const nh_latitude *l, double xi, double *k, double *Mk)
+bool nh_latitude_kernel(const nh_latitude *l, double xi, double *k, double *Mk)
 {
     int p = l->passengers;
     double M[NH_PASSENGERS_MAX * NH_PASSENGERS_MAX], A[NH_PASSENGERS_MAX * NH_PASSENGERS_MAX];
     double minor[NH_PASSENGERS_MAX * NH_PASSENGERS_MAX], square = 0;
-    if (!matrices(l, xi, M, A))
+    if (!nh_latitude_matrices(l, xi, M, A))
         return false;
     for (int j = 0; j < p; j++) {
         int at = 0;
@@ -129,12 +129,12 @@ static bool kernel(const nh_latitude *l, double xi, double *k, double *Mk)
  * instead. */
 static double swing(const nh_latitude *l, double xi, double *slope)
 {
-    double from = xi - l->bottom, force, rise = potential(l, xi, &force) - l->least;
+    double from = xi - l->bottom, force, rise = nh_latitude_potential(l, xi, &force) - l->least;
     if (rise < 0.05 * l->depth) {
         double c[SHORT_NODES], b[SHORT_NODES], mean = 0, part;
         nh_gauss_nodes(SHORT_NODES, c, b);
         for (int i = 0; i < SHORT_NODES; i++) {
-            potential(l, l->bottom + c[i] * from, &part);
+            nh_latitude_potential(l, l->bottom + c[i] * from, &part);
             mean += b[i] * part;
         }
         rise = fmax(0, mean * from);
@@ -145,11 +145,11 @@ static double swing(const nh_latitude *l, double xi, double *slope)
 }
 
 /* xi and psi' at a phase, by Newton's method within a bracket. */
-static double place_at(const nh_latitude *l, double psi, double *rate)
+double nh_latitude_place(const nh_latitude *l, double psi, double *rate)
 {
     double slope;
     if (l->rotating) {
-        double rest = l->energy - potential(l, psi, &slope);
+        double rest = l->energy - nh_latitude_potential(l, psi, &slope);
         *rate = l->direction * sqrt(2 * rest / l->mass);
         return psi;
     }
@@ -182,7 +182,7 @@ static double near_to(double xi, double centre)
     return (xi - revolutions * two_pi_high) - revolutions * two_pi_low;
 }
 
-static double phase_of(const nh_latitude *l, double xi, double speed)
+double nh_latitude_phase(const nh_latitude *l, double xi, double speed)
 {
     double slope;
     if (l->rotating)
@@ -199,7 +199,7 @@ static double crossing(const nh_latitude *l, double inside, double outside, bool
 {
     for (int i = 0; i < 200; i++) {
         double slope, middle = 0.5 * (inside + outside);
-        double height = potential(l, middle, &slope) - l->energy;
+        double height = nh_latitude_potential(l, middle, &slope) - l->energy;
         bool out = of_slope ? slope > 0 : height > 0;
         if (middle == inside || middle == outside)
             break;
@@ -215,10 +215,11 @@ static double crossing(const nh_latitude *l, double inside, double outside, bool
  * first power of two, so that units that differ by powers of two change nothing. */
 static double natural_stride(const nh_latitude *l, double xi)
 {
-    double force, slope, from = potential(l, xi, &force), kinetic = l->energy - from;
+    double force, slope, from = nh_latitude_potential(l, xi, &force), kinetic = l->energy - from;
     for (int k = -1000; k < 1000; k++)
         for (int side = -1; side <= 1; side += 2) {
-            const double s = ldexp(1, k), rise = potential(l, xi + side * s, &slope) - from;
+            const double s = ldexp(1, k),
+                         rise = nh_latitude_potential(l, xi + side * s, &slope) - from;
             if (fabs(slope - force) > 0.01 * fabs(force) && rise + kinetic != kinetic)
                 return s;
             if (rise > 0.001 * kinetic && kinetic > 0)
@@ -235,7 +236,7 @@ static double turning_point(const nh_latitude *l, double xi, double direction, d
     double at = xi, slope;
     while (fabs(at - xi) <= far) {
         double next = at + direction * stride;
-        if (potential(l, next, &slope) > l->energy)
+        if (nh_latitude_potential(l, next, &slope) > l->energy)
             return crossing(l, at, next, false);
         at = next;
         stride *= l->periodic ? 1 : 1.05;
@@ -252,7 +253,7 @@ static bool find_bottom(nh_latitude *l)
     bool rising = false;
     for (int i = 1; i < PLACES; i++) {
         double xi = l->left + (l->right - l->left) * i / PLACES;
-        potential(l, xi, &slope);
+        nh_latitude_potential(l, xi, &slope);
         if ((slope > 0) != rising) {
             changes++;
             rising = slope > 0;
@@ -260,7 +261,7 @@ static bool find_bottom(nh_latitude *l)
         }
         before = xi;
     }
-    l->least = potential(l, l->bottom, &slope);
+    l->least = nh_latitude_potential(l, l->bottom, &slope);
     l->depth = l->energy - l->least;
     return changes == 1 && rising && l->depth > 1e-12 * fmax(fabs(l->energy), fabs(l->least));
 }
@@ -268,7 +269,7 @@ static bool find_bottom(nh_latitude *l)
 static nh_status find_motion(nh_latitude *l, double xi, double speed, nh_report *report)
 {
     double slope;
-    l->energy = l->mass * speed * speed / 2 + potential(l, xi, &slope);
+    l->energy = l->mass * speed * speed / 2 + nh_latitude_potential(l, xi, &slope);
     l->direction = speed < 0 ? -1 : 1;
     const double stride = l->periodic ? two_pi / 512 : natural_stride(l, xi);
     const double far = l->periodic ? two_pi : 1e20 * stride; /* strides grow */
@@ -384,8 +385,8 @@ static double driver_mass(const nh_latitude *l)
 
 bool nh_latitude_rate(const nh_latitude *l, double psi, double *w)
 {
-    double k[NH_PASSENGERS_MAX], Mk[NH_PASSENGERS_MAX], rate, xi = place_at(l, psi, &rate);
-    if (!kernel(l, xi, k, Mk))
+    double k[NH_PASSENGERS_MAX], Mk[NH_PASSENGERS_MAX], rate, xi = nh_latitude_place(l, psi, &rate);
+    if (!nh_latitude_kernel(l, xi, k, Mk))
         return false;
     to_springs(l, k, w);
     for (int i = 0; i < l->passengers; i++)
@@ -399,13 +400,9 @@ bool nh_system_may_have_latitude(const nh_system *system)
     return describe(&trial, system, NULL) == NH_OK;
 }
 
-nh_status nh_latitude_create(nh_latitude **out, const nh_system *system, const double *q,
-                             const double *v, nh_report *report)
+nh_status nh_latitude_begin(nh_latitude *l, const nh_system *system, const double *q,
+                            const double *v, nh_report *report)
 {
-    nh_latitude *l = malloc(sizeof *l);
-    *out = NULL;
-    if (!l)
-        return nh_fail_memory(report);
     nh_status status = describe(l, system, report);
     if (status == NH_OK)
         status = begin_evaluating(l, report);
@@ -414,6 +411,23 @@ nh_status nh_latitude_create(nh_latitude **out, const nh_system *system, const d
         double xi = l->periodic ? near_to(q[l->driver], 0) : q[l->driver];
         status = find_motion(l, xi, v[l->driver], report);
     }
+    return status;
+}
+
+void nh_latitude_end(nh_latitude *latitude)
+{
+    nh_engine_free(&latitude->engine);
+    free(latitude->wave);
+}
+
+nh_status nh_latitude_create(nh_latitude **out, const nh_system *system, const double *q,
+                             const double *v, nh_report *report)
+{
+    nh_latitude *l = malloc(sizeof *l);
+    *out = NULL;
+    if (!l)
+        return nh_fail_memory(report);
+    nh_status status = nh_latitude_begin(l, system, q, v, report);
     if (status == NH_OK)
         status = nh_latitude_find_axis(l, report);
     if (status == NH_OK)
@@ -427,24 +441,32 @@ void nh_latitude_free(nh_latitude *latitude)
 {
     if (!latitude)
         return;
-    nh_engine_free(&latitude->engine);
-    free(latitude->wave);
+    nh_latitude_end(latitude);
     free(latitude);
 }
 
-double nh_latitude_value(const nh_latitude *l, const double *q, const double *v)
+bool nh_latitude_state(const nh_latitude *l, const double *q, const double *v, double *u)
 {
     int p = l->passengers;
-    double u[MAX_N] = {0}, x[NH_PASSENGERS_MAX] = {0}, k[NH_PASSENGERS_MAX];
-    double Mk[NH_PASSENGERS_MAX], axis[2 * MAX_N], xi = q[l->driver], value[2] = {0};
-    if (!kernel(l, xi, k, Mk))
-        return NAN;
+    double x[NH_PASSENGERS_MAX] = {0}, k[NH_PASSENGERS_MAX], Mk[NH_PASSENGERS_MAX];
+    if (!nh_latitude_kernel(l, q[l->driver], k, Mk))
+        return false;
+    u[p] = 0;
     for (int i = 0; i < p; i++) {
         x[i] = q[l->passenger[i]] - l->centre[i];
         u[p] += Mk[i] * v[l->passenger[i]];
     }
     to_springs(l, x, u);
-    nh_latitude_axis(l, phase_of(l, xi, v[l->driver]), axis);
+    return true;
+}
+
+double nh_latitude_value(const nh_latitude *l, const double *q, const double *v)
+{
+    int p = l->passengers;
+    double u[MAX_N] = {0}, axis[2 * MAX_N], xi = q[l->driver], value[2] = {0};
+    if (!nh_latitude_state(l, q, v, u))
+        return NAN;
+    nh_latitude_axis(l, nh_latitude_phase(l, xi, v[l->driver]), axis);
     for (int i = 0; i < l->vectors * (p + 1); i++)
         value[i / (p + 1)] += axis[i] * u[i % (p + 1)];
     return l->vectors == 1 ? value[0] : hypot(value[0], value[1]);
