@@ -10,7 +10,8 @@ import os
 import re
 import sys
 
-SCRIPTS = ["third_party/uplot/uPlot.iife.min.js", "src/output/page.js", "src/output/scene.js", "src/output/scene_paint.js", "src/output/player.js", "src/output/plots.js",
+SCRIPTS = ["third_party/uplot/uPlot.iife.min.js", "third_party/three/three.min.js", "src/output/page.js", "src/output/scene.js",
+           "src/output/scene_shapes.js", "src/output/scene_view.js", "src/output/player.js", "src/output/plots.js",
            "playground/share.js", "playground/svg.js", "playground/editor.js", "playground/knobs.js",
            "playground/playground.js", "playground/parts.js"]
 STYLES = ["src/output/page.css", "src/output/animation.css", "third_party/uplot/uPlot.min.css", "playground/style.css"]
@@ -54,7 +55,7 @@ def page(source, wasm):
     policy = POLICY.format(scripts=" ".join(map(digest, scripts)), styles=digest(style))
     body = [block("application/json", "words", json.dumps(words(source))), block("text/plain", "worker-code", worker),
             block("text/plain", "wasm", module)] + [f"<script>{text}</script>" for text in scripts]
-    values = {"POLICY": policy, "STYLES": style.strip(), "LICENCE": read(source, "third_party/uplot/LICENSE").strip().replace("--", "- -"),
+    values = {"POLICY": policy, "STYLES": style.strip(), "LICENCES": "\n".join(f"{name}:\n" + read(source, f"third_party/{name}/LICENSE").strip().replace("--", "- -") for name in ("uplot", "three")),
               "SCRIPTS": "\n".join(body)}
     return re.sub("@([A-Z]+)@", lambda m: values[m[1]], read(source, "playground/index.html"))
 

@@ -78,7 +78,7 @@ function download(name, type, content) {
 
 // The mechanism at the displayed time, and the plots.
 function pictureOf(playground) {
-    const pieces = playground.views.map((view) => svgOfScene(view, 480, 300, false));
+    const pieces = playground.views.map((view) => svgOfScene(view, 480, 300));
     for (const panel of playground.plots.panels) pieces.push(svgOfPanel(panel, 480, 300, "#222"));
     return svgSheet(pieces, 480, 300, 2, "#fff");
 }

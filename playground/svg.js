@@ -1,54 +1,21 @@
-// Pictures as SVG: a context with the calls of a canvas that scene_paint.js makes, and panels of curves.
+// Pictures as SVG: panels of curves, and the scene as it is drawn, as an embedded picture.
 "use strict";
 
 const svgNumber = (x) => String(Math.round(x * 100) / 100);
 const svgText = (text) => String(text).replace(/[&<>"']/g, (c) => "&#" + c.charCodeAt(0) + ";");
 
-let svgGradients = 0; // ids are unique in the whole picture
-
-class SvgContext {
-    constructor() {
-        Object.assign(this, { parts: [], globalAlpha: 1, fillStyle: "#000", strokeStyle: "#000", lineWidth: 1, path: "" });
-    }
-
-    beginPath() { this.path = ""; }
-    moveTo(x, y) { this.path += "M" + svgNumber(x) + " " + svgNumber(y); }
-    lineTo(x, y) { this.path += "L" + svgNumber(x) + " " + svgNumber(y); }
-    closePath() { this.path += "Z"; }
-    rect(x, y, w, h) { this.path += "M" + [x, y].map(svgNumber).join(" ") + "h" + svgNumber(w) + "v" + svgNumber(h) + "h" + svgNumber(-w) + "Z"; }
-
-    arc(x, y, r, from, to) {
-        const whole = Math.abs(to - from) >= 2 * Math.PI - 1e-9, end = whole ? from + Math.PI : to, size = svgNumber(r) + " " + svgNumber(r);
-        const at = (a) => svgNumber(x + r * Math.cos(a)) + " " + svgNumber(y + r * Math.sin(a));
-        this.path += (this.path ? "L" : "M") + at(from) + "A" + size + " 0 " + (!whole && to - from > Math.PI ? 1 : 0) + " 1 " + at(end);
-        if (whole) this.path += "A" + size + " 0 0 1 " + at(from);
-    }
-
-    createRadialGradient(x0, y0, r0, x1, y1, r1) {
-        const id = "g" + ++svgGradients, stops = [], list = this.parts;
-        list.push(() => '<radialGradient id="' + id + '" gradientUnits="userSpaceOnUse" cx="' + svgNumber(x1) + '" cy="' + svgNumber(y1) + '" r="' + svgNumber(r1) +
-            '" fx="' + svgNumber(x0) + '" fy="' + svgNumber(y0) + '">' + stops.join("") + "</radialGradient>");
-        return { addColorStop: (at, colour) => stops.push('<stop offset="' + svgNumber(at) + '" stop-color="' + svgText(colour) + '"/>'), toString: () => "url(#" + id + ")" };
-    }
-
-    put(paint) {
-        if (!this.path) return;
-        this.parts.push('<path d="' + this.path + '" ' + paint + (this.globalAlpha < 1 ? ' opacity="' + svgNumber(this.globalAlpha) + '"' : "") + "/>");
-    }
-
-    fill() { this.put('fill="' + svgText(this.fillStyle) + '"'); }
-    stroke() { this.put('fill="none" stroke="' + svgText(this.strokeStyle) + '" stroke-width="' + svgNumber(this.lineWidth) + '" stroke-linecap="round" stroke-linejoin="round"'); }
-    fillRect(x, y, w, h) { this.beginPath(); this.rect(x, y, w, h); this.fill(); }
-
-    get text() {
-        return this.parts.map((part) => (typeof part === "string" ? part : part())).join("\n");
-    }
+// What tracePath of page.js writes to.
+class SvgPath {
+    constructor() { this.text = ""; }
+    moveTo(x, y) { this.text += "M" + svgNumber(x) + " " + svgNumber(y); }
+    lineTo(x, y) { this.text += "L" + svgNumber(x) + " " + svgNumber(y); }
 }
 
-function svgOfScene(view, width, height, dark) {
-    const context = new SvgContext();
-    view.paintOn(context, view.time, width, height, dark);
-    return context.text;
+function svgOfScene(view, width, height) {
+    const canvas = document.createElement("canvas"), still = Object.assign(Object.create(SceneView.prototype), { canvas, options: { width, height, ratio: 2 }, state: view.state, camera: view.camera, kit: null });
+    still.draw(view.time);
+    still.forget();
+    return '<image width="' + width + '" height="' + height + '" href="' + canvas.toDataURL("image/png") + '"/>';
 }
 
 // About `count` round numbers from low to high; powers of ten for a logarithmic axis.
@@ -85,11 +52,9 @@ function svgOfPanel(panel, width, height, ink) {
     label(box.left + box.width / 2, 18, panel.title, "middle");
     let across = box.left;
     for (const c of panel.curves) {
-        const context = new SvgContext();
-        tracePath(context, panel.path ? pathPixels(c, toX, toY) : pixelsOf(c, c.xs, c.ys, toX, toY));
-        Object.assign(context, { strokeStyle: c.colour, lineWidth: c.cloud ? 2 : 1.3 });
-        context.stroke();
-        out.push(context.text, '<text x="' + svgNumber(across) + '" y="' + svgNumber(height - 12) + '" fill="' + svgText(c.colour) + '">' + svgText(c.name) + "</text>");
+        const line = tracePath(new SvgPath(), panel.path ? pathPixels(c, toX, toY) : pixelsOf(c, c.xs, c.ys, toX, toY)).text;
+        const path = '<path d="' + line + '" fill="none" stroke="' + svgText(c.colour) + '" stroke-width="' + (c.cloud ? 2 : 1.3) + '" stroke-linecap="round" stroke-linejoin="round"/>';
+        out.push(path, '<text x="' + svgNumber(across) + '" y="' + svgNumber(height - 12) + '" fill="' + svgText(c.colour) + '">' + svgText(c.name) + "</text>");
         across += 14 + 7 * c.name.length;
     }
     return out.join("\n");

@@ -2,6 +2,7 @@
 """embed.py models OUT.c FILE.nh...        the shipped models as a table of texts
 embed.py figures OUT.c FILE.fig...       the shipped figures likewise
 embed.py pages OUT.c FILE...             what goes into pages for a browser
+embed.py no-pages OUT.c FILE...          the same names without texts, where no pages are written
 embed.py templates OUT.c FILE...         what exported programs are made of
 embed.py kernels OUT.c SRC METHODS.def   every method's source, its own includes inlined, as texts
 embed.py calls OUT.c SRC METHODS.def     only what they call, where nothing is compiled at run time
@@ -83,15 +84,16 @@ def templates(out, files):
         o.write("    return NULL;\n}\n")
 
 
-def page_parts(out, files):
+def page_parts(out, files, empty=False):
     """Scripts and styles, each with the digest that identifies it in a content security policy."""
-    special = {"uPlot.iife.min.js": "uplot_script", "uPlot.min.css": "uplot_style", "LICENSE": "uplot_licence"}
+    special = {"uPlot.iife.min.js": "uplot_script", "uPlot.min.css": "uplot_style", "three.min.js": "three_script"}
     with open(out, "w") as o:
         o.write('#include "output/page.h"\n\n')
         for file in files:
             base = os.path.basename(file)
-            name = special.get(base) or base.replace(".js", "_script").replace(".css", "_style")
-            text = open(file, encoding="utf-8").read()
+            licence = os.path.basename(os.path.dirname(file)) + "_licence" if base == "LICENSE" else None
+            name = licence or special.get(base) or base.replace(".js", "_script").replace(".css", "_style")
+            text = "" if empty else open(file, encoding="utf-8").read()
             digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
             o.write('const nh_page_part nh_%s = {\n%s,\n    "sha256-%s"};\n' % (name, literal(text), digest))
 
@@ -167,8 +169,8 @@ def kernels(out, src, definitions, with_texts):
 
 if sys.argv[1] == "models":
     texts(sys.argv[2], sys.argv[3:], "nh_shipped_models", "nh_shipped_model_total")
-elif sys.argv[1] == "pages":
-    page_parts(sys.argv[2], sys.argv[3:])
+elif sys.argv[1] in ("pages", "no-pages"):
+    page_parts(sys.argv[2], sys.argv[3:], empty=sys.argv[1] == "no-pages")
 elif sys.argv[1] == "templates":
     templates(sys.argv[2], sys.argv[3:])
 elif sys.argv[1] == "figures":

@@ -13,8 +13,9 @@
 
 enum {
     ALL = 120000,        /* numbers in all columns: as many are kept whole */
+    SOME = 60000,        /* otherwise these */
     COLUMNS = 1600,      /* of pixels, in a plot of twice its size; fewer if that keeps too many */
-    FRAMES_MOST = 400000 /* bytes of frames: compressed, the whole page is smaller than 450 kB */
+    FRAMES_MOST = 200000 /* bytes of frames: compressed, the whole page is smaller than 450 kB */
 };
 
 typedef struct album {
@@ -67,7 +68,9 @@ static nh_status choose_rows(album *a, nh_report *report)
     bool *shown = malloc((size_t)r->rows);
     nh_status status = shown ? NH_OK : nh_fail_memory(report);
     a->points = r->rows;
-    for (int columns = COLUMNS; status == NH_OK && columns > 100 && a->points * r->columns > ALL;
+    const bool too_many = r->rows * r->columns > ALL;
+    for (int columns = COLUMNS;
+         status == NH_OK && columns > 100 && too_many && a->points * r->columns > SOME;
          columns /= 2)
         status = mark_rows(r, columns, shown, &a->points, report);
     const bool all = a->points == r->rows;
@@ -199,15 +202,24 @@ static nh_status put_data(nh_file *file, const album *a, const char *title, nh_r
 
 static nh_status write_page(const album *a, const char *path, const char *title, nh_report *report)
 {
-    static const nh_page_part *const scripts[] = {
-        &nh_uplot_script,  &nh_page_script,  &nh_scene_script,     &nh_scene_paint_script,
-        &nh_player_script, &nh_plots_script, &nh_animation_script, NULL};
+    static const nh_page_part *const all[] = {&nh_three_script,      &nh_scene_shapes_script,
+                                              &nh_scene_view_script, &nh_uplot_script,
+                                              &nh_page_script,       &nh_scene_script,
+                                              &nh_player_script,     &nh_plots_script,
+                                              &nh_animation_script,  NULL};
+    const bool moves = nh_system_drawn_numbers(a->record->system) >= 0;
+    const nh_page_part *const *scripts = moves ? all : all + 3; /* the first three draw scenes */
     nh_file *file;
     nh_status status = nh_page_begin(&file, path, title, scripts, report);
     if (status != NH_OK)
         return status;
     nh_file_text(file, nh_animation_style.text);
     nh_page_uplot(file);
+    if (moves) {
+        nh_file_text(file, "<!-- three.js:\n");
+        nh_file_text(file, nh_three_licence.text);
+        nh_file_text(file, "-->\n");
+    }
     nh_page_title(file, title);
     nh_file_text(
         file, "<div id=\"page\"><div id=\"stage\"></div><div id=\"plots\"></div></div>\n"

@@ -105,7 +105,7 @@ static nh_status photograph(const studio *s, nh_report *report)
     snprintf(profile, sizeof profile, "--user-data-dir=%s/profile", s->place.path);
     const char *argument[ARGUMENTS] = {browser(),
                                        "--headless",
-                                       "--disable-gpu",
+                                       "--enable-unsafe-swiftshader",
                                        "--disable-quic",
                                        "--no-first-run",
                                        "--disable-background-networking",

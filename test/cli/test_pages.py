@@ -25,13 +25,13 @@ start x = 1, y = 1
 
 def show(folder, path):
     """The page's elements after its scripts have run, and the browser's error messages."""
-    command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--v=0",
+    command = [BROWSER, "--headless", "--no-sandbox", "--enable-unsafe-swiftshader", "--enable-logging=stderr", "--v=0",
                "--user-data-dir=" + tempfile.mkdtemp(dir=folder), "--virtual-time-budget=3000", "--dump-dom",
                "file://" + path]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE)
     log = done.stderr.decode(errors="replace")
     same(done.returncode, 0, log)
-    return done.stdout.decode(errors="replace"), "\n".join(l for l in log.splitlines() if "CONSOLE" in l)
+    return done.stdout.decode(errors="replace"), "\n".join(l for l in log.splitlines() if "CONSOLE" in l and "GL Driver Message" not in l)
 
 
 def drawn(folder, path, plots, moving=0):

@@ -223,6 +223,53 @@ def runs_are_told_apart(page):
     page.clean()
 
 
+def camera_has_limits(page):
+    """Never below the ground, to nothing or beyond; the wheel zooms, one finger scrolls the page, two turn and zoom."""
+    page.open("#model=rolling-coin", width=400)
+    page.finished()
+    page.browser.evaluate("playground.player.pause()")
+    camera = "(({ height, zoom, azimuth, toward }) => ({ height, zoom, azimuth, up: toward[2] }))(playground.views[0].camera)"
+    at = page.browser.evaluate("(() => { const c = document.querySelector('#stage canvas'); c.scrollIntoView({ block: 'center' }); const r = c.getBoundingClientRect(); return [r.left + r.width / 2, r.top + r.height / 2]; })()")
+    before = page.browser.evaluate(camera)
+    for down in -9, 9:
+        for _ in range(9):
+            page.browser.call("Input.dispatchMouseEvent", type="mouseWheel", x=at[0], y=at[1], deltaX=0, deltaY=300 * down)
+        check(0.05 <= page.browser.evaluate(camera)["zoom"] <= 50, "limits of the zoom")
+    page.browser.evaluate("document.querySelector('#stage canvas').focus()")
+    for key, code in ("ArrowDown", 40), ("ArrowUp", 38):
+        for _ in range(60):
+            page.browser.key(key, code)
+        seen = page.browser.evaluate(camera)
+        check(seen["up"] > 0 and seen["height"] < 1.6, f"the camera is above the ground: {seen}")
+    page.browser.key("Home", 36)
+    same(page.browser.evaluate(camera), before, "Home resets the view")
+    touch = lambda kind, *points: page.browser.call("Input.dispatchTouchEvent", type=kind, touchPoints=[{"x": x, "y": y, "id": i} for i, (x, y) in enumerate(points)])
+    scrolled = page.browser.evaluate("scrollY")
+    touch("touchStart", at)
+    for k in range(1, 9):
+        touch("touchMove", (at[0], at[1] - 15 * k))
+    touch("touchEnd")
+    page.browser.until(f"scrollY > {scrolled} + 20", "one finger scrolls the page")
+    same(page.browser.evaluate(camera), before, "one finger leaves the view alone")
+    page.browser.evaluate(f"scrollTo(0, {scrolled}), new Promise((done) => setTimeout(done, 100))")
+    touch("touchStart", (at[0] - 30, at[1]), (at[0] + 30, at[1]))
+    for k in range(1, 6):
+        touch("touchMove", (at[0] - 30 - 8 * k, at[1]), (at[0] + 30 + 12 * k, at[1]))
+    touch("touchEnd")
+    seen = page.browser.evaluate(camera)
+    check(seen["zoom"] > 1.5 and seen["azimuth"] != before["azimuth"], f"two fingers zoom and turn: {seen}")
+    page.clean()
+
+
+def says_that_there_is_no_webgl(page):
+    page.open("#model=rolling-coin")
+    page.finished()
+    said = page.browser.evaluate("""(() => { const texts = [], view = playground.views[0], context = view.canvas.getContext('2d'), fill = context.fillText;
+        rendererOfPage.made = null; context.fillText = (text) => texts.push(text); view.draw(1); context.fillText = fill; rendererOfPage.made = undefined; return texts.join(); })()""")
+    check("no WebGL" in said, said)
+    page.clean()
+
+
 def shares(page):
     page.open()
     page.finished()
@@ -326,7 +373,7 @@ def main():
     if not os.path.exists(path):
         print("skipped: there is no page ('make playground', which needs emscripten)")
         return 77
-    cases = moves, errors_are_under_their_line, completes, sliders_and_start, compares, plots_cover_the_data, plots_follow_the_time, runs_are_told_apart, shares, exports, fits_on_a_phone, texts_stay_texts
+    cases = moves, errors_are_under_their_line, completes, sliders_and_start, compares, plots_cover_the_data, plots_follow_the_time, runs_are_told_apart, camera_has_limits, says_that_there_is_no_webgl, shares, exports, fits_on_a_phone, texts_stay_texts
     with Browser() as browser:
         page = Page(browser, "file://" + path, program)
         tests = [(case.__name__, lambda case=case: case(page)) for case in cases]

@@ -1,0 +1,247 @@
+// Draws the scene of a model with three.js on a canvas, in the plane or in space.
+//
+//     const view = new SceneView(canvas, scene, {dark: () => false});
+//     view.setFrames(times, channels);   // channels[c][frame]; or view.addFrame(t, numbers) one by one
+//     view.draw(t);                      // frames in between are interpolated
+//
+// All views of a page share one renderer, whose picture is copied to their canvases, since browsers allow few contexts of
+// WebGL; without WebGL a view says so and draws nothing else.
+"use strict";
+
+const rendererOfPage = {
+    made: undefined,
+    get() {
+        if (this.made === undefined) {
+            const canvas = document.createElement("canvas"), context = canvas.getContext("webgl2", { antialias: true, alpha: false, stencil: true, preserveDrawingBuffer: true });
+            this.made = context ? new THREE.WebGLRenderer({ canvas, context }) : null;
+            if (this.made) this.made.sortObjects = true;
+        }
+        return this.made;
+    },
+};
+
+// ---- the camera ----
+
+const ZOOM = [0.1, 30], LOWEST = 0.04; // angle above the ground
+
+class SceneCamera {
+    constructor(state) {
+        this.watch(state);
+        this.reset();
+    }
+
+    watch(state) {
+        this.state = state;
+        this.shape = state.scene.shapes.find((s) => s.shape === "camera") || {};
+        this.above = state.scene.shapes.some((s) => s.shape === "ground");
+    }
+
+    reset() {
+        this.zoom = 1;
+        this.shift = [0, 0];
+        const from = this.state.vector(this.shape.from, [0.55, -1, 0.6]);
+        this.azimuth = Math.atan2(from[1], from[0]);
+        this.height = Math.atan2(from[2], Math.hypot(from[0], from[1]));
+    }
+
+    // Never below the ground, and not nearer or farther than something can be seen.
+    turn(across, up) {
+        this.azimuth -= across;
+        this.height = Math.max(this.above ? LOWEST : -1.5, Math.min(1.57, this.height + up));
+    }
+
+    zoomBy(factor) {
+        if (Number.isFinite(factor)) this.zoom = Math.max(ZOOM[0], Math.min(ZOOM[1], this.zoom * factor));
+    }
+
+    move(x, y) {
+        this.shift = [this.shift[0] + x / this.zoom, this.shift[1] + y / this.zoom];
+    }
+
+    // The visible region: the one given by the model, or everything that is drawn at any time.
+    fit() {
+        const state = this.state, all = state.scene.shapes, stride = Math.max(1, Math.ceil(state.frames.length / 400));
+        this.follows = this.shape.at !== undefined;
+        const box = state.bounds(this.follows ? all.filter((s) => s.shape !== "trace") : all, this.follows ? Math.max(1, state.frames.length) : stride);
+        this.target = [0, 1, 2].map((k) => (box.low[k] + box.high[k]) / 2);
+        const extent = [0, 1, 2].map((k) => box.high[k] - box.low[k]);
+        this.extent = state.flat ? extent : null;
+        this.width = (state.flat ? 1.15 : 1.1) * Math.max(...extent) || 2;
+    }
+
+    look(width, height) {
+        const state = this.state, target = this.follows ? state.vector(this.shape.at) : this.target, wanted = state.number(this.shape.width, 0), small = Math.min(width, height);
+        let scale = small / (wanted || this.width);
+        if (!wanted && this.extent && !this.follows)
+            scale = Math.min(width / (1.12 * this.extent[0] + 1e-9 * this.width + 1e-300), height / (1.12 * this.extent[1] + 1e-9 * this.width + 1e-300), 1e9);
+        const c = Math.cos(this.height), s = Math.sin(this.height), ca = Math.cos(this.azimuth), sa = Math.sin(this.azimuth), flat = state.flat;
+        this.right = flat ? [1, 0, 0] : [-sa, ca, 0];
+        this.toward = flat ? [0, 0, 1] : [c * ca, c * sa, s];
+        this.up = vec.cross(this.toward, this.right);
+        this.at = vec.add(target, vec.along([0, 0, 0], -this.shift[0] / scale, this.right, this.shift[1] / scale, this.up));
+        this.scale = scale * this.zoom;
+        this.span = (Math.max(width, height) / this.scale) * 1.2;
+        this.distance = flat ? Infinity : (2.6 * small) / this.scale;
+    }
+
+    // A camera of three.js that sees the same.
+    lens(width, height) {
+        const far = this.distance === Infinity ? 1e3 * this.span : this.distance, [a, b] = [width / 2 / this.scale, height / 2 / this.scale];
+        const lens = this.distance === Infinity ? new THREE.OrthographicCamera(-a, a, b, -b, 0, 2 * far) : new THREE.PerspectiveCamera((360 / Math.PI) * Math.atan(b / far), width / height, far / 60, far * 60);
+        const eye = vec.add(this.at, vec.scale(far, this.toward));
+        lens.up.set(...this.up);
+        lens.position.set(...eye);
+        lens.lookAt(...this.at);
+        return lens;
+    }
+}
+
+// ---- the view ----
+
+class SceneView {
+    constructor(canvas, scene, options) {
+        this.canvas = canvas;
+        this.options = options || {};
+        this.state = new SceneState(scene);
+        this.camera = new SceneCamera(this.state);
+        this.time = 0;
+        this.kit = null;
+        if (!this.options.still) this.listen();
+    }
+
+    // Another scene, still without frames, with the same view as before: the same model with other parameters.
+    setScene(scene) {
+        this.state = new SceneState(scene);
+        this.camera.watch(this.state);
+        this.forget();
+    }
+
+    setFrames(times, channels) {
+        this.state.setFrames(times, channels);
+        this.state.moveTo(times[0] || 0);
+        this.camera.fit();
+    }
+
+    addFrame(t, numbers) {
+        this.state.addFrame(t, numbers);
+    }
+
+    fit() {
+        this.camera.fit();
+    }
+
+    forget() {
+        if (this.kit) this.kit.dispose();
+        this.kit = null;
+    }
+
+    // The parts of the scene, made again when the colours change.
+    parts(dark) {
+        if (this.kit && this.kit.dark === dark) return this.kit;
+        this.forget();
+        const kit = this.kit = new SceneKit(this.state, dark), sun = new THREE.DirectionalLight("#ffffff", 1.8);
+        this.world = new THREE.Scene();
+        this.world.matrixAutoUpdate = false;
+        this.world.background = new THREE.Color(kit.background);
+        sun.position.set(0.35, -0.5, 1.7);
+        this.world.add(kit.root, sun, new THREE.HemisphereLight("#ffffff", "#b4bac4", 2.3));
+        return kit;
+    }
+
+    draw(t) {
+        const canvas = this.canvas, ratio = this.options.ratio || window.devicePixelRatio || 1, dark = this.options.dark ? Boolean(this.options.dark()) : false;
+        const width = this.options.width || canvas.clientWidth, height = this.options.height || canvas.clientHeight;
+        if (!(width > 0 && height > 0)) return;
+        if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+            canvas.width = Math.round(width * ratio);
+            canvas.height = Math.round(height * ratio);
+        }
+        this.time = t;
+        this.state.moveTo(t);
+        this.camera.look(width, height);
+        const renderer = rendererOfPage.get(), context = canvas.getContext("2d");
+        if (!renderer) { this.apologise(context, width, height, ratio, dark); return; }
+        const size = renderer.getSize(new THREE.Vector2());
+        if (size.x !== canvas.width || size.y !== canvas.height) renderer.setSize(canvas.width, canvas.height, false);
+        this.parts(dark).update(this.camera, width, height);
+        renderer.render(this.world, this.camera.lens(width, height));
+        context.drawImage(renderer.domElement, 0, 0);
+    }
+
+    apologise(context, width, height, ratio, dark) {
+        context.setTransform(ratio, 0, 0, ratio, 0, 0);
+        context.clearRect(0, 0, width, height);
+        context.fillStyle = dark ? "#ddd" : "#222";
+        context.font = "15px sans-serif";
+        context.textAlign = "center";
+        context.fillText("This browser has no WebGL, which the scene needs.", width / 2, height / 2, width - 20);
+    }
+
+    again() {
+        this.draw(this.time);
+    }
+
+    // Drag to orbit (in the plane, to move), with Shift to move, wheel to zoom; two fingers do all of it, while one scrolls
+    // the page. Arrow keys, + and -; Home or a double click to see everything again.
+    listen() {
+        const canvas = this.canvas, camera = this.camera;
+        let held = null;
+        canvas.tabIndex = 0;
+        canvas.setAttribute("role", "img");
+        if (!canvas.hasAttribute("aria-label")) canvas.setAttribute("aria-label", "The moving mechanism; arrow keys turn it, + and − zoom, Home resets the view");
+        canvas.style.touchAction = "pan-x pan-y";
+        canvas.addEventListener("pointerdown", (e) => {
+            if (e.pointerType === "touch") return;
+            canvas.setPointerCapture(e.pointerId);
+            held = [e.clientX, e.clientY];
+        });
+        for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, () => { held = null; });
+        canvas.addEventListener("pointermove", (e) => {
+            if (!held || e.pointerType === "touch") return;
+            const [x, y] = [e.clientX - held[0], e.clientY - held[1]];
+            held = [e.clientX, e.clientY];
+            if (this.state.flat || e.shiftKey || e.buttons > 1) camera.move(x, y);
+            else camera.turn(x / 150, y / 150);
+            this.again();
+        });
+        canvas.addEventListener("dblclick", () => { camera.reset(); this.again(); });
+        canvas.addEventListener("keydown", (e) => this.key(e));
+        this.listenToFingers();
+        if (this.options.embedded) return; // in a page that scrolls, the wheel belongs to the page
+        canvas.addEventListener("wheel", (e) => { e.preventDefault(); camera.zoomBy(Math.exp(-e.deltaY / 600)); this.again(); }, { passive: false });
+    }
+
+    key(e) {
+        const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[e.key];
+        if (e.ctrlKey || e.metaKey || e.altKey) return;
+        if (step && (this.state.flat || e.shiftKey)) this.camera.move(-30 * step[0], -30 * step[1]);
+        else if (step) this.camera.turn(-0.1 * step[0], -0.1 * step[1]);
+        else if (e.key === "+" || e.key === "=") this.camera.zoomBy(1.15);
+        else if (e.key === "-") this.camera.zoomBy(1 / 1.15);
+        else if (e.key === "Home") this.camera.reset();
+        else return;
+        e.preventDefault();
+        e.stopPropagation();
+        this.again();
+    }
+
+    listenToFingers() {
+        let before = null;
+        const seen = (e) => {
+            const [a, b] = e.touches;
+            return { gap: Math.hypot(a.clientX - b.clientX, a.clientY - b.clientY), x: (a.clientX + b.clientX) / 2, y: (a.clientY + b.clientY) / 2 };
+        };
+        this.canvas.addEventListener("touchstart", (e) => { before = e.touches.length === 2 ? seen(e) : null; }, { passive: true });
+        for (const end of ["touchend", "touchcancel"]) this.canvas.addEventListener(end, () => { before = null; });
+        this.canvas.addEventListener("touchmove", (e) => {
+            if (!before || e.touches.length !== 2) return;
+            e.preventDefault();
+            const now = seen(e);
+            this.camera.zoomBy(now.gap / Math.max(1, before.gap));
+            if (this.state.flat) this.camera.move(now.x - before.x, now.y - before.y);
+            else this.camera.turn((now.x - before.x) / 150, (now.y - before.y) / 150);
+            before = now;
+            this.again();
+        }, { passive: false });
+    }
+}
