@@ -30,6 +30,7 @@ enum { /* groups; a command takes some of them. --json, --quiet and --help go wi
        OPTIONS_CHECK = 1 << 25,     /* --latex */
        OPTIONS_EXPAND = 1 << 26,    /* --expand */
        OPTIONS_LINEARISE = 1 << 27, /* --sweep, --locate, --matrices, --keep-symmetries */
+       OPTIONS_IMPORT = 1 << 22,    /* --wheels, --base, -o */
        OPTIONS_CONTROL = 1 << 28,   /* --about, --period, --weights, --noise, --matrices */
        OPTIONS_ENSEMBLE =
            1 << 9 /* --members, --random, --energy, --seed, --around, --sweep, --starts,
@@ -67,7 +68,8 @@ typedef struct options {
     const char *locate, *matrices, *weights, *noise;              /* NULL when not given */
     double period;                                                /* NaN when not given */
     int backend, compensated, around, about, table, format, real, fmi,
-        progress; /* index into the choices of the table: the standard first */
+        progress;              /* index into the choices of the table: the standard first */
+    const char *wheels, *base; /* NULL when not given */
     bool drift, keep_symmetries, estimate, no_estimate, no_open, quick, project, clear, refer,
         latex, expand, json, quiet, help;
 } options;

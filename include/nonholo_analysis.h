@@ -542,6 +542,21 @@ NH_API const nh_finding *nh_figure_finding(const nh_figure *figure, int index);
 NH_API nh_status nh_figure_draw(const nh_figure *figure, const char *path, nh_report *report);
 NH_API nh_status nh_figure_write(const nh_figure *figure, const char *path, nh_report *report);
 
+/* ---- robots from URDF files ---- */
+
+typedef struct nh_import_options {
+    size_t size;
+    const char *wheels; /* links or joints that are wheels, "left,right=0.1": a name, perhaps with the
+                           radius; NULL: cylinders that touch the ground, if there are several */
+    const char *base;   /* "fixed", "planar" or "floating"; NULL: planar with wheels, else fixed */
+} nh_import_options;
+NH_OPTIONS_DEFAULT(nh_import_options)
+
+/* A model text for the robot that a URDF file describes, to be freed with nh_bytes_free. Needs
+ * a library that was built with Expat. */
+NH_API nh_status nh_import_urdf(char **text, const char *path, const nh_import_options *options,
+                                nh_report *report);
+
 #ifdef __cplusplus
 }
 #endif

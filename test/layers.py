@@ -7,7 +7,7 @@ import re
 import sys
 
 root = sys.argv[1]
-order = ["base", "contact", "model", "mechanics", "kernel", "code", "system", "method", "run", "analysis", "output", "simulate", "export", "figure"]
+order = ["base", "contact", "model", "mechanics", "kernel", "code", "system", "method", "run", "analysis", "output", "simulate", "export", "figure", "import"]
 wrong, checked = [], 0
 for path in sorted(glob.glob(root + "/src/*/*.[ch]")):
     room = os.path.basename(os.path.dirname(path))

@@ -21,7 +21,7 @@ def of(*folders):
 
 
 # writes exports, or reads and evaluates figures
-text = of("export", "figure")
+text = of("export", "figure", "import")
 # executed for every step, every check of a run, or every row of a file: -O1 makes this up to 2% slower
 often = {"src/system/callbacks.c"} | {"src/run/%s.c" % f for f in (
     "careful", "condition", "event_find", "health", "leg", "loop", "measure", "sample", "solution", "stepper",

@@ -8,7 +8,7 @@ import textwrap
 
 # Every public name belongs to one group; a name that is missing here fails the build of the manual.
 GROUPS = {
-    "Models and systems": ["load", "models", "methods", "from_functions", "from_sympy", "from_mechanics"],
+    "Models and systems": ["load", "models", "methods", "from_functions", "import_urdf", "from_sympy", "from_mechanics"],
     "Computations": ["simulate", "run", "ensemble", "compare", "order", "drift", "linearise", "control"],
     "In a loop and elsewhere": ["Stepper", "export"],
     "Results": ["Trajectory", "Event", "Ensemble", "Comparison", "Order", "Drift", "DriftLaw", "Linearisation", "Located", "Regulator"],

@@ -13,6 +13,7 @@ from .drift import Drift, DriftLaw, drift
 from .ensembles import Ensemble, ensemble
 from .events import Event
 from .exports import export
+from .imports import import_urdf
 from .functions import NotHere, from_functions
 from .linearisation import Linearisation, Located, linearise
 from .regulator import Regulator, control
@@ -52,6 +53,7 @@ __all__ = [
     "from_functions",
     "from_mechanics",
     "from_sympy",
+    "import_urdf",
     "linearise",
     "load",
     "methods",

@@ -11,6 +11,11 @@
 #else
 #define HDF5 "no HDF5"
 #endif
+#ifdef NH_HAVE_EXPAT
+#define EXPAT "Expat"
+#else
+#define EXPAT "no Expat (no import of URDF files)"
+#endif
 #ifdef NH_HAVE_LAPACK
 #define LAPACK "LAPACK"
 #else
@@ -29,5 +34,5 @@ const char *nh_version(void)
 
 const char *nh_version_parts(void)
 {
-    return KERNELS "; " HDF5 "; " LAPACK "; compiled by " COMPILER;
+    return KERNELS "; " HDF5 "; " LAPACK "; " EXPAT "; compiled by " COMPILER;
 }
