@@ -36,7 +36,11 @@ static nh_status expand_short_forms(nh_model *model, nh_report *report)
     const nh_source written = model->source;
     nh_status status = nh_outline_read(&outline, &written, report);
     if (!status && outline.shorts)
+        status = nh_outline_check(&outline, false, report);
+    if (!status && outline.shorts)
         status = nh_outline_survey(&outline, report);
+    if (!status && outline.shorts)
+        status = nh_outline_check(&outline, true, report);
     if (!status && outline.shorts)
         status = nh_outline_write(&outline, NH_STAGE_WHOLE, &model->arena, &model->source, report);
     nh_outline_free(&outline);

@@ -69,7 +69,8 @@ typedef enum nh_short_part {
     NH_IS_STEADY,  /* the first component of the slip vanishes by itself, or with earlier ones */
     NH_IS_GUIDED,  /* the second component, or the only one of a blade */
     NH_IS_FALLING, /* there is gravity */
-    NH_IS_DRAWN    /* as nothing else is said */
+    NH_IS_DRAWN,   /* as nothing else is said */
+    NH_IS_REDRAWN  /* by `draw NAME SHAPE` */
 } nh_short_part;
 
 #define NH_SHORT_BIT(part) (UINT64_C(1) << (part))
@@ -79,6 +80,12 @@ typedef struct nh_slice { /* of the text as it was written */
     nh_place place;
 } nh_slice;
 
+typedef struct nh_use { /* a property that the text uses: "at" of frame.at */
+    const char *word;
+    nh_place place; /* where first */
+    struct nh_use *next;
+} nh_use;
+
 typedef struct nh_short {
     nh_short_kind kind;
     const char *name;  /* "frame"; of a spring "spring1" */
@@ -86,6 +93,7 @@ typedef struct nh_short {
     nh_slice range;    /* "i in 1..N" */
     nh_place place;    /* of the name */
     nh_slice part[NH_SHORT_PARTS];
+    nh_use *use;  /* each property once */
     uint64_t has; /* NH_SHORT_BIT of the parts that are given and of what was found out */
     struct nh_short *next;
 } nh_short;
@@ -124,6 +132,9 @@ void nh_short_forms_offer(nh_suggest *suggest);
 
 /* Without short forms (`shorts` is 0) nothing is reported. */
 nh_status nh_outline_read(nh_outline *outline, const nh_source *source, nh_report *report);
+/* Whether the properties that the text uses exist, for any forms of this kind or, once `surveyed`,
+ * for these. */
+nh_status nh_outline_check(const nh_outline *outline, bool surveyed, nh_report *report);
 nh_status nh_outline_survey(nh_outline *outline, nh_report *report);
 /* The text to read, in the arena. */
 nh_status nh_outline_write(const nh_outline *outline, nh_short_stage stage, nh_arena *arena,

@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-    SHORTS_MOST = 10000,    /* short forms of a model */
+    SHORTS_MOST = 1000,     /* short forms of a model */
     SHORT_NAME_LONGEST = 40 /* characters, so that the names with dots are not too long */
 };
 
@@ -266,6 +266,7 @@ static nh_short *read_short(reader *r, nh_short_kind kind)
         return NULL;
     const struct form *form = &forms[kind];
     s->kind = kind;
+    r->outline->shorts++;
     const nh_place place = nh_take(&r->p).place;
     if (!form->named)
         give_name(r, s, place);
@@ -281,7 +282,7 @@ static nh_short *read_short(reader *r, nh_short_kind kind)
         if (!read_part(r, s))
             return NULL;
     check_parts(r, s);
-    if (++r->outline->shorts > SHORTS_MOST && !r->p.lexer.status)
+    if (r->outline->shorts > SHORTS_MOST && !r->p.lexer.status)
         r->p.lexer.status = nh_too_large_at(r->p.lexer.report, r->p.lexer.source, s->place,
                                             "more than %d bodies, wheels and springs", SHORTS_MOST);
     s->has |= s->has & HAS(ALONG) ? NH_SHORT_BIT(NH_IS_UNKNOWN) : 0;
@@ -366,14 +367,56 @@ static void find_drawn(nh_outline *outline, nh_passage *passage)
     const size_t length = strcspn(name, " \t\r\n#");
     const char *next = text + passage->drawing.from;
     const size_t next_length = strspn(next, "abcdefghijklmnopqrstuvwxyz");
-    bool shape = is_word(next, next_length, "none");
+    const bool none = is_word(next, next_length, "none");
+    bool shape = false;
     for (int i = 0; i < NH_DRAW_SHAPES; i++)
         shape = shape || is_word(next, next_length, nh_shape_words_of[i].name);
-    for (nh_short *s = outline->first; s && shape; s = s->next)
-        if (is_word(name, length, s->name)) {
+    for (nh_short *s = outline->first; s; s = s->next)
+        if (is_word(name, length, s->name) && (none || (shape && (s->has & HAS(AT))))) {
             passage->draws = s;
             s->has &= ~NH_SHORT_BIT(NH_IS_DRAWN);
+            s->has |= NH_SHORT_BIT(NH_IS_REDRAWN);
         }
+}
+
+/* frame.at: remembers that `at` of `frame` is used. */
+static void note_use(reader *r, const nh_token *token)
+{
+    const char *dot = memchr(token->text, '.', token->length);
+    for (nh_short *s = dot ? r->outline->first : NULL; s; s = s->next) {
+        if (!is_word(token->text, (size_t)(dot - token->text), s->name))
+            continue;
+        const size_t length = token->length - (size_t)(dot + 1 - token->text);
+        nh_use **last = &s->use;
+        while (*last && !is_word(dot + 1, length, (*last)->word))
+            last = &(*last)->next;
+        if (*last)
+            return;
+        *last = nh_parser_take(&r->p, sizeof **last);
+        if (*last) {
+            (*last)->word = nh_arena_text(r->p.arena, dot + 1, length);
+            (*last)->place = token->place;
+        }
+        return;
+    }
+}
+
+/* What ordinary statements and short forms use of short forms. */
+static void note_uses(reader *r, const nh_passage *passage)
+{
+    nh_lexer lexer;
+    if (passage->kind == STATEMENT_MODEL || r->p.lexer.status)
+        return;
+    r->p.lexer.status =
+        nh_lexer_begin(&lexer, r->outline->source, passage->slice.from, r->p.lexer.report);
+    lexer.place = passage->slice.place;
+    const char *end = r->outline->source->text + passage->slice.to;
+    while (!lexer.status && !r->p.lexer.status && lexer.at < end) {
+        const nh_token token = nh_lexer_next(&lexer);
+        if (token.kind == TOKEN_NAME)
+            note_use(r, &token);
+    }
+    nh_lexer_end(&lexer);
 }
 
 static void read_passages(reader *r)
@@ -395,6 +438,8 @@ static void read_passages(reader *r)
     for (nh_passage *passage = outline->passage; passage; passage = passage->next)
         if (passage->kind == STATEMENT_DRAW && passage->drawing.from)
             find_drawn(outline, passage);
+    for (nh_passage *passage = outline->passage; passage && outline->first; passage = passage->next)
+        note_uses(r, passage);
 }
 
 nh_status nh_outline_read(nh_outline *outline, const nh_source *source, nh_report *report)

@@ -74,6 +74,10 @@ static bool is_reserved(nh_parser *p, const nh_symbol *symbol, bool apart)
     for (int i = 0; i < nh_builtin_total; i++)
         if (!nh_builtins[i].vector && strcmp(symbol->name, nh_builtins[i].name) == 0)
             what = "is a function of the language";
+    bool moves = symbol->kind == SYMBOL_COORDINATE || symbol->kind == SYMBOL_VELOCITY ||
+                 symbol->kind == SYMBOL_ROTATION || symbol->kind == SYMBOL_INPUT;
+    if (moves && strchr(symbol->name, '.'))
+        what = "contains a dot, as only definitions may";
     bool output = symbol->kind == SYMBOL_COORDINATE || symbol->kind == SYMBOL_VELOCITY ||
                   symbol->kind == SYMBOL_OBSERVABLE || symbol->kind == SYMBOL_INPUT;
     for (size_t i = 0; output && i < sizeof columns / sizeof columns[0]; i++)
