@@ -15,6 +15,7 @@ does without the library's expression graph, simplification, reverse mode and sp
 import functools
 import math
 import re
+import subprocess
 
 # ---- numbers with derivatives ----
 
@@ -273,9 +274,17 @@ def components(value, name):
 # ---- from text to trees ----
 
 TOKEN = re.compile(r"#[^\n]*|[ \t\r]+|(?P<sign>\.\.|[-+*/^()\[\],=:'\n])"
-                   r"|(?P<number>(?:\d+\.(?!\.)\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?)|(?P<name>[A-Za-z_]\w*)")
+                   r"|(?P<number>(?:\d+\.(?!\.)\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?)|(?P<name>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)")
 BINDS = {"+": 10, "-": 10, "*": 20, "/": 20, "^": 40}
 SIGNED = 30  # what a sign in front binds like: -2^2 is -4, 2^-1 is a half
+
+
+def ordinary(program, text):
+    """The text with ordinary statements in place of bodies, wheels, blades and springs, as the program expands it: that is
+    the text which the program reads."""
+    if not re.search(r"^(gravity|body|wheel|blade|spring|damper)\b", text, re.M):
+        return text
+    return subprocess.run([program, "check", "-", "--expand"], input=text, check=True, capture_output=True, encoding="utf-8").stdout
 
 
 def tokens(text):

@@ -125,8 +125,8 @@ typedef enum nh_short_stage {
 
 /* "mass"; "vector", "from", "to" and "plane" for those that no word precedes. */
 const char *nh_short_part_name(int part);
-/* Whether a drawing of this shape is a point, so that no `at` precedes the point. */
-bool nh_short_is_point(const char *shape);
+/* How many points a drawing of this shape has at most. */
+int nh_short_points(const char *shape);
 /* Offers the names of the short forms. */
 void nh_short_forms_offer(nh_suggest *suggest);
 

@@ -29,13 +29,13 @@ const char *nh_short_part_name(int part)
     return part_names[part];
 }
 
-bool nh_short_is_point(const char *shape)
+int nh_short_points(const char *shape)
 {
     const size_t length = strspn(shape, "abcdefghijklmnopqrstuvwxyz");
     for (int i = 0; i < NH_DRAW_SHAPES; i++)
         if (strncmp(nh_shape_words_of[i].name, shape, length) == 0)
-            return nh_shape_words_of[i].most == 1;
-    return false;
+            return nh_shape_words_of[i].most;
+    return 0;
 }
 
 static const struct form {

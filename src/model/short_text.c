@@ -192,13 +192,13 @@ static void put_drawing(writer *w, const nh_passage *passage)
     put_original(w, passage);
     if (strncmp(word, "none", 4) == 0)
         return;
-    const bool point = nh_short_is_point(word);
+    const int points = nh_short_points(word);
     nh_text_add_plain(&w->out, "\n");
     put_statement(w, s, "draw ");
     put_slice(w, &name);
-    for (size_t i = 0; i < count && !point; i++)
+    for (size_t i = 0; i < count && points == 0; i++)
         put_text(w, s, line[i]->text);
-    if (point)
+    if (points == 1)
         put_text(w, s, " $at");
     put_slice(w, &keys);
 }

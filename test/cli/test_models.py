@@ -19,6 +19,7 @@ from harness import Program, check, run_all, same
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, ".."))
 import comparison
+from independent import ordinary
 
 ROUND_OFF = 1e-13  # of the constraints; measured: at most 2.2e-15
 # Relative differences from the independent evaluator. Measured: accelerations and multipliers 6.4e-15 (rattleback),
@@ -77,7 +78,7 @@ def main():
     program, states, folder = Program(sys.argv[1]), sys.argv[2], sys.argv[3]
     show = "--print" in sys.argv
     shipped = [m["name"] for m in program.json("models")["models"]]
-    texts = {name[:-3]: open(os.path.join(folder, name), encoding="utf-8").read()
+    texts = {name[:-3]: ordinary(sys.argv[1], open(os.path.join(folder, name), encoding="utf-8").read())
              for name in os.listdir(folder) if name.endswith(".nh")}
     todo = [("every file is shipped", lambda: same(sorted(shipped), sorted(texts), "models"))]
     for name, text in sorted(texts.items()):

@@ -16,6 +16,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 from harness import Program, check, run_all, same  # noqa: E402
+from independent import ordinary
 from units import Units  # noqa: E402
 
 nonholo, ALL = Program(sys.argv[1]), sys.argv[-1] == "all"
@@ -33,7 +34,7 @@ def texts():
         for file in sorted(os.listdir(folder)):
             if file.endswith(".nh"):
                 with open(os.path.join(folder, file)) as text:
-                    yield file, text.read()
+                    yield file, ordinary(nonholo.path, text.read())
 
 
 def changes():

@@ -72,6 +72,7 @@ def run(program, sources, name, method, steps):
     if "\n" not in text:
         with open(os.path.join(sources, text), encoding="utf-8") as file:
             text = file.read()
+    text = independent.ordinary(program, text)
     for setting in settings:  # for the independent evaluator
         key = setting.split("=")[0]
         text = "\n".join(f"parameter {setting}" if line.startswith(f"parameter {key} =") else line for line in text.split("\n"))
