@@ -27,7 +27,7 @@ TOOLS = os.path.join(DOCS, "tools")
 MATH_FONT = "/usr/share/fonts/opentype/stix-word/STIXMath-Regular.otf"
 
 CONTENTS = [
-    ("", ["index", "tutorial", "bicycle", "gallery", "animation", "playground", "cookbook", "python", "from-others"]),
+    ("", ["index", "tutorial", "bodies", "bicycle", "gallery", "animation", "playground", "cookbook", "python", "from-others"]),
     ("Guides", ["which-method", "rotations", "inputs", "events", "linearisation", "control", "derivatives", "export", "long-runs", "scaling-out", "remarks"]),
     ("Reference", ["language", "figure-files", "commands", "c-api", "python-api", "glossary"]),
     ("Background", ["methods", "theory", "figures", "survey", "papers", "performance", "reproducibility", "promises"]),

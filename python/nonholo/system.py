@@ -125,6 +125,15 @@ class Model(Immutable):
         """The text of the model."""
         return _text(lib.nh_model_text(self._handle))
 
+    @property
+    def expanded(self) -> str:
+        """The text with ordinary statements in place of bodies, wheels, blades and springs: it gives the same results.
+
+        >>> "lagrangian (rider.kinetic" in nonholo.load("benchmark-bicycle").expanded
+        True
+        """
+        return _text(lib.nh_model_expanded(self._handle))
+
     @cached_property
     def _standard(self) -> System:
         return self._build({})
