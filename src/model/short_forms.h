@@ -3,9 +3,10 @@
  *     gravity  VECTOR
  *     body     NAME [for i in a..b:] mass m [inertia I] at POINT [attitude R | angle A]
  *     wheel    NAME [for ..:] radius r [mass m] [inertia I] at CENTRE attitude R axis a [spin s]
- *                   [on ground | on plane POINT normal N] [free]
- *     wheel    NAME [for ..:] radius r [mass m] [inertia I] at POINT along A [spin s] [free]
- *     blade    NAME [for ..:] at POINT along A
+ *                   [on ground | on plane POINT normal N] [free | grip mu [restitution e]]
+ *     wheel    NAME [for ..:] radius r [mass m] [inertia I] at POINT along A [spin s]
+ *                   [free | grip LIMIT]
+ *     blade    NAME [for ..:] at POINT along A [grip LIMIT]
  *     spring   P, Q stiffness k [length l] [damping c]
  *     damper   P, Q damping c
  *     draw     NAME none, draw NAME SHAPE {KEY value}
@@ -51,6 +52,8 @@ typedef enum nh_short_part {
     NH_PART_NORMAL,
     NH_PART_ALONG,
     NH_PART_FREE, /* without a value */
+    NH_PART_GRIP,
+    NH_PART_RESTITUTION,
     NH_PART_STIFFNESS,
     NH_PART_LENGTH,
     NH_PART_DAMPING,
@@ -101,6 +104,7 @@ typedef struct nh_short {
 typedef struct nh_passage { /* a statement of the text */
     nh_slice slice;
     nh_statement_kind kind; /* of an ordinary one */
+    bool grips;             /* it contains `grip`: it need not hold */
     nh_short *is;           /* the short form that it is, */
     const nh_short *draws;  /* or whose drawing it gives */
     nh_slice drawing;       /* its shape and keys */

@@ -52,6 +52,7 @@ static const nh_short_line definitions[] = {
 
     /* the heading is a unit vector; `lean` is the sine of the angle by which the axle leans */
     {WHEEL, HAS(SPIN), 0, "let $spin = {spin}"},
+    {WHEEL, HAS(GRIP), 0, "let $grip = {grip}"},
     {WHEEL | BLADE, HAS(ALONG), IS(DIRECTION) | IS(UNKNOWN),
      "let $heading = (cos($angle), sin($angle))"},
     {WHEEL | BLADE, IS(UNKNOWN), 0, "let $angle = 0"},
@@ -122,16 +123,30 @@ static const nh_short_line terms[] = {{BODY | WHEEL, HAS(MASS), 0, "+ $kinetic"}
 
 static const nh_short_line laws[] = {
     {SPRING | DAMPER, HAS(DAMPING), 0, "dissipation $damping/2*$length'^2"},
-    {BLADE, 0, IS(GUIDED), "constraint $: dot($at', $across) = 0"},
-    {WHEEL, PLANE_WHEEL, HAS(FREE) | IS(GUIDED), "constraint $side: dot($at', $across) = 0"},
-    {WHEEL, PLANE_WHEEL | HAS(SPIN), HAS(FREE) | IS(STEADY),
+    {BLADE, 0, IS(GUIDED) | HAS(GRIP), "constraint $: dot($at', $across) = 0"},
+    {BLADE, HAS(GRIP), 0, "constraint $: dot($at', $across) = 0 grip {grip}"},
+
+    {WHEEL, PLANE_WHEEL, HAS(FREE) | HAS(GRIP) | IS(GUIDED),
+     "constraint $side: dot($at', $across) = 0"},
+    {WHEEL, PLANE_WHEEL | HAS(GRIP), 0, "constraint $side: dot($at', $across) = 0 grip $grip"},
+    {WHEEL, PLANE_WHEEL | HAS(SPIN), HAS(FREE) | HAS(GRIP) | IS(STEADY),
      "constraint $roll: dot($at', $heading) = $radius*$spin'"},
-    {WHEEL, SPACE_WHEEL, IS(HELD), "constraint $touch: $height = $radius*$upright"},
-    {WHEEL, SPACE_WHEEL, HAS(FREE) | IS(STEADY) | IS(GUIDED), "constraint $roll: $slip = (0, 0)"},
+    {WHEEL, PLANE_WHEEL | HAS(SPIN) | HAS(GRIP), 0,
+     "constraint $roll: dot($at', $heading) = $radius*$spin' grip $grip"},
+
+    {WHEEL, SPACE_WHEEL, IS(HELD) | HAS(GRIP), "constraint $touch: $height = $radius*$upright"},
+    {WHEEL, SPACE_WHEEL | HAS(GRIP), HAS(RESTITUTION),
+     "contact $touch: $height - $radius*$upright >= 0"},
+    {WHEEL, SPACE_WHEEL | HAS(GRIP) | HAS(RESTITUTION), 0,
+     "contact $touch: $height - $radius*$upright >= 0 restitution {restitution}"},
+    {WHEEL, SPACE_WHEEL, HAS(FREE) | HAS(GRIP) | IS(STEADY) | IS(GUIDED),
+     "constraint $roll: $slip = (0, 0)"},
     {WHEEL, SPACE_WHEEL | IS(GUIDED), HAS(FREE) | IS(STEADY),
      "constraint $roll: ($slip[1], 0) = (0, 0)"},
     {WHEEL, SPACE_WHEEL | IS(STEADY), HAS(FREE) | IS(GUIDED),
-     "constraint $roll: (0, $slip[2]) = (0, 0)"}};
+     "constraint $roll: (0, $slip[2]) = (0, 0)"},
+    {WHEEL, SPACE_WHEEL | HAS(GRIP), 0,
+     "constraint $roll: $slip = (0, 0) grip $grip*reaction($touch)"}};
 
 /* Forces of the constraints, which definitions of the text may use; the survey has none. */
 static const nh_short_line forces[] = {
@@ -195,10 +210,11 @@ static const nh_short_line shapes[] = {
 static const nh_short_line rows[] = {
     {WHEEL, SPACE_WHEEL, 0, "observe $asked_gap = $height^2 - $radius^2*(1 - $lean^2)"},
     {WHEEL, SPACE_WHEEL, 0, "observe $asked_height = $height"},
-    {WHEEL, SPACE_WHEEL, HAS(FREE), "observe $asked_slip = $slip"},
-    {WHEEL, PLANE_WHEEL | HAS(SPIN), HAS(FREE), "observe $asked_slip = $slip"},
-    {WHEEL, PLANE_WHEEL, HAS(FREE) | HAS(SPIN), "observe $asked_across = dot($at', $across)"},
-    {BLADE, 0, 0, "observe $asked_across = dot($at', $across)"}};
+    {WHEEL, SPACE_WHEEL, HAS(FREE) | HAS(GRIP), "observe $asked_slip = $slip"},
+    {WHEEL, PLANE_WHEEL | HAS(SPIN), HAS(FREE) | HAS(GRIP), "observe $asked_slip = $slip"},
+    {WHEEL, PLANE_WHEEL, HAS(FREE) | HAS(GRIP) | HAS(SPIN),
+     "observe $asked_across = dot($at', $across)"},
+    {BLADE, 0, HAS(GRIP), "observe $asked_across = dot($at', $across)"}};
 
 #define LINES(table)                                                                               \
     {                                                                                              \
@@ -362,7 +378,12 @@ static void offer_properties(nh_suggest *suggest, const nh_short *s, nh_arena *a
 
 nh_status nh_outline_check(const nh_outline *outline, bool surveyed, nh_report *report)
 {
-    for (const nh_short *s = outline->first; s; s = s->next)
+    const uint64_t stuck = HAS(GRIP) | IS(HELD);
+    for (const nh_short *s = outline->first; s; s = s->next) {
+        if ((s->has & stuck) == stuck)
+            return nh_fail_at(report, outline->source, s->part[NH_PART_GRIP].place,
+                              "the grip of '%s' depends on its load: %s", s->name,
+                              reason_of(s, "load"));
         for (const nh_use *use = s->use; use; use = use->next) {
             if (is_defined(s, use->word, surveyed))
                 continue;
@@ -378,5 +399,6 @@ nh_status nh_outline_check(const nh_outline *outline, bool surveyed, nh_report *
             nh_arena_free(&arena);
             return status;
         }
+    }
     return NH_OK;
 }

@@ -15,14 +15,27 @@ enum {
 
 #define HAS(PART) NH_SHORT_BIT(NH_PART_##PART)
 
-static const char *const part_names[NH_SHORT_PARTS] = {
-    [NH_PART_VECTOR] = "vector",     [NH_PART_FROM] = "from",           [NH_PART_TO] = "to",
-    [NH_PART_MASS] = "mass",         [NH_PART_INERTIA] = "inertia",     [NH_PART_AT] = "at",
-    [NH_PART_ATTITUDE] = "attitude", [NH_PART_ANGLE] = "angle",         [NH_PART_RADIUS] = "radius",
-    [NH_PART_AXIS] = "axis",         [NH_PART_SPIN] = "spin",           [NH_PART_ON] = "on",
-    [NH_PART_PLANE] = "plane",       [NH_PART_NORMAL] = "normal",       [NH_PART_ALONG] = "along",
-    [NH_PART_FREE] = "free",         [NH_PART_STIFFNESS] = "stiffness", [NH_PART_LENGTH] = "length",
-    [NH_PART_DAMPING] = "damping"};
+static const char *const part_names[NH_SHORT_PARTS] = {[NH_PART_VECTOR] = "vector",
+                                                       [NH_PART_FROM] = "from",
+                                                       [NH_PART_TO] = "to",
+                                                       [NH_PART_MASS] = "mass",
+                                                       [NH_PART_INERTIA] = "inertia",
+                                                       [NH_PART_AT] = "at",
+                                                       [NH_PART_ATTITUDE] = "attitude",
+                                                       [NH_PART_ANGLE] = "angle",
+                                                       [NH_PART_RADIUS] = "radius",
+                                                       [NH_PART_AXIS] = "axis",
+                                                       [NH_PART_SPIN] = "spin",
+                                                       [NH_PART_ON] = "on",
+                                                       [NH_PART_PLANE] = "plane",
+                                                       [NH_PART_NORMAL] = "normal",
+                                                       [NH_PART_ALONG] = "along",
+                                                       [NH_PART_FREE] = "free",
+                                                       [NH_PART_GRIP] = "grip",
+                                                       [NH_PART_RESTITUTION] = "restitution",
+                                                       [NH_PART_STIFFNESS] = "stiffness",
+                                                       [NH_PART_LENGTH] = "length",
+                                                       [NH_PART_DAMPING] = "damping"};
 
 const char *nh_short_part_name(int part)
 {
@@ -44,17 +57,17 @@ static const struct form {
     int points; /* without a word before them, from `first` on */
     nh_short_part first;
     uint64_t needs, takes;
-} forms[NH_SHORT_KINDS] = {[NH_SHORT_GRAVITY] = {"gravity", false, 1, NH_PART_VECTOR, 0, 0},
-                           [NH_SHORT_BODY] = {"body", true, 0, 0, HAS(MASS) | HAS(AT),
-                                              HAS(INERTIA) | HAS(ATTITUDE) | HAS(ANGLE)},
-                           [NH_SHORT_WHEEL] = {"wheel", true, 0, 0, HAS(RADIUS) | HAS(AT),
-                                               HAS(MASS) | HAS(INERTIA) | HAS(ATTITUDE) |
-                                                   HAS(AXIS) | HAS(SPIN) | HAS(ON) | HAS(NORMAL) |
-                                                   HAS(ALONG) | HAS(FREE)},
-                           [NH_SHORT_BLADE] = {"blade", true, 0, 0, HAS(AT) | HAS(ALONG), 0},
-                           [NH_SHORT_SPRING] = {"spring", false, 2, NH_PART_FROM, HAS(STIFFNESS),
-                                                HAS(LENGTH) | HAS(DAMPING)},
-                           [NH_SHORT_DAMPER] = {"damper", false, 2, NH_PART_FROM, HAS(DAMPING), 0}};
+} forms[NH_SHORT_KINDS] = {
+    [NH_SHORT_GRAVITY] = {"gravity", false, 1, NH_PART_VECTOR, 0, 0},
+    [NH_SHORT_BODY] = {"body", true, 0, 0, HAS(MASS) | HAS(AT),
+                       HAS(INERTIA) | HAS(ATTITUDE) | HAS(ANGLE)},
+    [NH_SHORT_WHEEL] = {"wheel", true, 0, 0, HAS(RADIUS) | HAS(AT),
+                        HAS(MASS) | HAS(INERTIA) | HAS(ATTITUDE) | HAS(AXIS) | HAS(SPIN) | HAS(ON) |
+                            HAS(NORMAL) | HAS(ALONG) | HAS(FREE) | HAS(GRIP) | HAS(RESTITUTION)},
+    [NH_SHORT_BLADE] = {"blade", true, 0, 0, HAS(AT) | HAS(ALONG), HAS(GRIP)},
+    [NH_SHORT_SPRING] = {"spring", false, 2, NH_PART_FROM, HAS(STIFFNESS),
+                         HAS(LENGTH) | HAS(DAMPING)},
+    [NH_SHORT_DAMPER] = {"damper", false, 2, NH_PART_FROM, HAS(DAMPING), 0}};
 
 typedef struct reader {
     nh_parser p;
@@ -71,6 +84,11 @@ void nh_short_forms_offer(nh_suggest *suggest)
 }
 
 #define FAIL_HERE(r, place, ...) FAIL(&(r)->p.lexer, place, __VA_ARGS__)
+
+static bool is_word(const char *text, size_t length, const char *word)
+{
+    return strlen(word) == length && memcmp(text, word, length) == 0;
+}
 
 /* ---- parts ---- */
 
@@ -179,6 +197,11 @@ static void check_wheel(reader *r, const nh_short *s)
                   has & HAS(ATTITUDE) ? "'axis'"
                   : has & HAS(AXIS)   ? "'attitude'"
                                       : "its attitude");
+    else if ((has & HAS(FREE)) && (has & HAS(GRIP)))
+        FAIL_HERE(r, s->place, "'%s' is free and has a grip; expected one of them", s->name);
+    else if ((has & HAS(RESTITUTION)) && (has & (HAS(AXIS) | HAS(GRIP))) != (HAS(AXIS) | HAS(GRIP)))
+        FAIL_HERE(r, s->part[NH_PART_RESTITUTION].place,
+                  "'%s' cannot leave its plane; a wheel in space with 'grip' can", s->name);
     else if (!(has & HAS(PLANE)) != !(has & HAS(NORMAL)))
         FAIL_HERE(r, s->place, "'%s' lacks %s; expected 'on plane POINT normal VECTOR'", s->name,
                   has & HAS(PLANE) ? "the normal of its plane" : "the plane of its normal");
@@ -317,6 +340,8 @@ static void skip_statement(reader *r, nh_passage *passage)
     for (int i = 0; nh_peek(&r->p, 0).kind != TOKEN_LINE && nh_peek(&r->p, 0).kind != TOKEN_END;
          i++) {
         const nh_token token = nh_take(&r->p);
+        if (token.kind == TOKEN_NAME && is_word(token.text, token.length, "grip"))
+            passage->grips = true;
         if (drawing && i == 1)
             passage->drawing = (nh_slice){.from = offset_of(r, &token), .place = token.place};
     }
@@ -351,11 +376,6 @@ static nh_passage *read_passage(reader *r)
     passage->drawing.to = passage->slice.to;
     note_lagrangian(r, passage);
     return passage;
-}
-
-static bool is_word(const char *text, size_t length, const char *word)
-{
-    return strlen(word) == length && memcmp(text, word, length) == 0;
 }
 
 /* draw NAME none, draw NAME SHAPE ..., where a short form has the name. */

@@ -113,14 +113,15 @@ static void put_range(writer *w, const nh_short *s)
 static void put_statement(writer *w, const nh_short *s, const char *text)
 {
     mark(w, s->place, true);
-    if (s->index && strncmp(text, "constraint $", 12) == 0) {
-        const size_t length = nh_short_word(text + 12);
-        nh_text_add(&w->out, "constraint %s%s%.*s ", s->name, length ? "." : "", (int)length,
-                    text + 12);
+    const size_t word = strcspn(text, " ") + 1;
+    if (s->index && text[word] == '$' && *text == 'c') { /* a constraint or a contact */
+        const char *name = text + word + 1;
+        const size_t length = nh_short_word(name);
+        nh_text_add(&w->out, "%.*s%s%s%.*s ", (int)word, text, s->name, length ? "." : "",
+                    (int)length, name);
         put_range(w, s);
-        text += 12 + length + strlen(": ");
+        text = name + length + strlen(": ");
     } else if (s->index) {
-        const size_t word = strcspn(text, " ") + 1;
         nh_text_add_bytes(&w->out, text, word);
         put_range(w, s);
         text += word;
@@ -242,7 +243,7 @@ static void put_passage(writer *w, const nh_passage *passage)
         put_drawing(w, passage);
     else if (passage->kind == STATEMENT_LAGRANGIAN && whole && has_terms(w->outline))
         put_own_lagrangian(w, passage);
-    else if (is_kept(passage->kind, w->stage) && !passage->draws)
+    else if (whole || (is_kept(passage->kind, w->stage) && !passage->draws && !passage->grips))
         put_slice(w, &passage->slice);
 }
 

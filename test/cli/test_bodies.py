@@ -292,6 +292,32 @@ force l = 0
         check(names == ["left.side", "left.roll", "right.roll"], str(names))
 
 
+def test_grip():
+    """A spinning wheel that is put on the ground slips until it rolls; a skidding car stops skidding."""
+    with tempfile.TemporaryDirectory() as folder:
+        wheel = written(folder, "wheel", """coordinate x, y, z
+coordinate s angle
+gravity (0, 0, -9.81)
+wheel w radius 0.5 mass 3 inertia (0.1, 0.2) at (x, y, z) attitude turn((0, 0, 1), 0.3) axis (0, 1, 0) spin s grip 0.4
+start z = 0.5, s' = 10
+""")
+        found = nonholo.json("run", wheel, "--time", "2")
+        rate = 0.2 * 10 / (0.2 + 3 * 0.5**2)  # the angular momentum about the contact stays
+        check(abs(found["v"][3] - rate) < 1e-9, str(found["v"]))
+        check("contact w.touch: w.height" in nonholo("check", wheel, "--expand").stdout, "a contact")
+        car = written(folder, "car", """coordinate x, y
+coordinate a angle
+body car mass 10 inertia 2 at (x, y) + 0.3*(cos(a), sin(a)) angle a
+blade for_ever at (x, y) along a grip 1e9
+start x' = 3, a' = 2
+observe side = for_ever.side
+""")
+        held = column(car, "side", "--method", "dop853", "--step", "0.01", "--time", "1")
+        plain = written(folder, "plain", open(car).read().replace(" grip 1e9", ""))
+        check(max(abs(a - b) for a, b in zip(held, column(plain, "side", "--method", "dop853", "--step", "0.01", "--time", "1")))
+              < 1e-9, "a grip that is never too weak")
+
+
 def test_families():
     one = """parameter K = 3
 coordinate x, y
