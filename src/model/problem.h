@@ -148,6 +148,7 @@ enum {
                                          faster; the speeds after the first and the last */
     NH_ITEM_FIRST,
     NH_ITEM_LAST,
+    NH_ITEM_RATIO, /* of the last two */
     NH_ITEM_NUMBERS
 };
 /* What is told of an item, as events by name: "ground opens", "roll slips". */

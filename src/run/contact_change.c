@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "run/contact_rows.h"
+#include "system/start.h"
 
 enum { STALLED_MOST = 200 };
 
@@ -116,9 +117,10 @@ static bool fails(nh_event_walk *k, double t)
 
 /* ---- impacts that accumulate ---- */
 
-/* Impacts with restitution e follow each other ever faster: the next speeds are e, e^2, .. times
- * the present one, and end after 2 u/(c (1 - e)), where -c is the acceleration between them. When
- * what is left is short, the contact closes at once. */
+/* Impacts of one kind follow each other ever faster: the speeds with which a contact opens form a
+ * geometric sequence with the ratio e, or that of a block that rocks from one corner to the other.
+ * With ratio r the rest takes 2 u/(c (1 - r)), where -c is the acceleration in between; if contacts
+ * take turns, (1 + sqrt(r)) times as long. When that is short, the contact closes at once. */
 static const double accumulated = 2e-7; /* of the speed after the first of them */
 enum { AGREEING = 3 };
 
@@ -128,24 +130,29 @@ static double time_left(nh_run *run, double *node, double *inputs, int item)
     nh_contacts *c = run->contacts;
     const int n = c->layout.n;
     const nh_contact_row row = nh_contact_row_at(c, c->row_of[item]);
-    const double u = row.value, e = c->problem->item[item].restitution;
+    const double u = row.value;
     double *of = nh_contact_numbers_of(c, inputs, item);
-    const double expected = e * of[NH_ITEM_LAST];
-    if (!c->hit[item] || nh_holds(c->hold[item]) || !(u > 0))
+    bool any_hit = false;
+    for (int i = 0; i < c->layout.items; i++)
+        any_hit |= c->hit[i];
+    if (!any_hit || nh_holds(c->hold[item]) || !(u > 0) ||
+        !(c->hit[item] || nh_holds(c->before[item])))
         return 0;
-    if (fabs(u - expected) <= 1e-3 * expected)
-        of[NH_ITEM_HITS]++;
-    else {
-        of[NH_ITEM_HITS] = 0;
-        of[NH_ITEM_FIRST] = u;
-    }
+    const double ratio = of[NH_ITEM_LAST] > 0 ? u / of[NH_ITEM_LAST] : INFINITY;
+    const bool agrees = ratio < 1 && fabs(ratio - of[NH_ITEM_RATIO]) <= 1e-3 * ratio;
+    of[NH_ITEM_HITS] = agrees ? of[NH_ITEM_HITS] + 1 : 0;
+    of[NH_ITEM_FIRST] = agrees ? of[NH_ITEM_FIRST] : u;
+    of[NH_ITEM_RATIO] = ratio;
     of[NH_ITEM_LAST] = u;
+    if (of[NH_ITEM_HITS] < AGREEING)
+        return 0;
     nh_crossings_slope(run->crossings, node);
     const double fall = -(row.drift + nh_contact_dot(row.K, node + NODE_Q + 2 * n, n));
-    const double height = u * u / (2 * fall);
-    const double resolved = 1e3 * DBL_EPSILON * nh_contact_terms(c, c->row_of[item], node + NODE_Q);
-    const bool ends = u < accumulated * of[NH_ITEM_FIRST] || height < resolved;
-    return of[NH_ITEM_HITS] >= AGREEING && fall > 0 && e < 1 && ends ? 2 * u / (fall * (1 - e)) : 0;
+    const double size = nh_contact_terms(c, c->row_of[item], node + NODE_Q);
+    const bool ends =
+        u < accumulated * of[NH_ITEM_FIRST] || u * u / (2 * fall) < 1e3 * DBL_EPSILON * size;
+    const double turns = c->hit[item] ? 1 : 1 + sqrt(ratio);
+    return fall > 0 && ends ? turns * 2 * u / (fall * (1 - ratio)) : 0;
 }
 
 /* Takes off the speed of a contact by an impulse, with the friction that belongs to it in slip. */
@@ -199,14 +206,16 @@ static bool close_contact(nh_event_walk *k, int item, double time, double *node,
         return false;
     nh_crossings_slope(run->crossings, node);
     for (int i = 0; i < n; i++) {
+        q[i] += i < run->system->coordinates ? time * (v[i] + time / 2 * a[i]) : 0;
         v[i] += time * a[i];
-        q[i] += i < run->system->coordinates ? time / 2 * (was[i] + v[i]) : 0;
     }
     node[NODE_T] += time;
-    if (nh_contacts_settle(run, node, inputs, &c->report) != NH_OK)
+    if (nh_project_positions(c->gear[c->present].system, NULL, false,
+                             (nh_instant){node[NODE_T], inputs}, q, v, &c->report) != NH_OK ||
+        nh_contacts_settle(run, node, inputs, &c->report) != NH_OK)
         return false;
     memcpy(before, node, run->crossings->node_size * sizeof *before);
-    nh_contact_numbers_of(c, inputs, item)[NH_ITEM_HITS] = 0;
+    nh_contact_numbers_of(c, inputs, item)[NH_ITEM_LAST] = 0;
     inputs[c->problem->open_values - 1] = nh_contacts_energy(run, node, inputs);
     nh_contacts_evaluate(run, node, inputs);
     nh_contacts_set_sides(run, k->kept, inputs);
@@ -244,7 +253,7 @@ bool nh_contacts_change(nh_event_walk *k, double *node)
     nh_contacts_evaluate(run, node, inputs);
     finish_slip(run, node);
     memcpy(before, node, run->crossings->node_size * sizeof *before);
-    nh_contacts_show(run, node[NODE_T], node + NODE_Q, node + NODE_Q + c->layout.n, inputs);
+    nh_contacts_show(run, -1, node[NODE_T], node + NODE_Q, node + NODE_Q + c->layout.n, inputs);
     for (int i = 0; i < c->layout.items; i++) {
         double *of = nh_contact_numbers_of(c, inputs, i);
         of[NH_ITEM_LOST] = of[NH_ITEM_SPENT];

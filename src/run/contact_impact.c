@@ -19,11 +19,11 @@ void nh_contacts_find_touching(nh_contacts *c, const double *node)
     }
 }
 
-static bool approaches(const nh_contacts *c, int item, const double *v)
+static bool approaches(const nh_contacts *c, int item, const double *node)
 {
     return c->touches[item] && !nh_holds(c->before[item]) &&
            nh_contact_row_at(c, c->row_of[item]).value <
-               -at_rest * nh_contact_speed_size(c, item, v);
+               -at_rest * nh_contact_speed_size(c, item, node);
 }
 
 static void gather_impact(nh_contacts *c, nh_contact_problem *p)
@@ -84,7 +84,7 @@ static nh_status solve_impact(nh_run *run, double *node, double *inputs, nh_repo
         const int load = of->contact ? item : nh_contact_loading(c, item);
         contact[i] = nh_place_in(p.item, p.items, load);
         if (of->contact)
-            rest = fmax(rest, at_rest * nh_contact_speed_size(c, item, v));
+            rest = fmax(rest, at_rest * nh_contact_speed_size(c, item, node));
     }
     for (int i = 0; i < p.rows; i++)
         velocity[i] = nh_contact_row_at(c, p.row[i]).value;
@@ -121,10 +121,9 @@ static nh_status solve_impact(nh_run *run, double *node, double *inputs, nh_repo
 nh_status nh_contacts_hit(nh_run *run, double *node, double *inputs, nh_report *report)
 {
     nh_contacts *c = run->contacts;
-    const double *v = node + NODE_Q + c->layout.n;
     bool any = false;
     for (int i = 0; i < c->layout.items; i++)
-        any |= c->hit[i] = approaches(c, i, v);
+        any |= c->hit[i] = approaches(c, i, node);
     if (!any)
         return NH_OK;
     const nh_status status = solve_impact(run, node, inputs, report);

@@ -16,7 +16,6 @@ static const double edge_part = 1e-9, along_part = 1e-13;
 /* What is not decided, or may be: contacts that touch and stay, grips with a load. */
 static void gather_mode(nh_contacts *c, const double *node, nh_contact_problem *p)
 {
-    const double *v = node + NODE_Q + c->layout.n;
     bool any_hit = false;
     for (int i = 0; i < c->layout.items; i++)
         any_hit |= c->hit[i];
@@ -28,7 +27,7 @@ static void gather_mode(nh_contacts *c, const double *node, nh_contact_problem *
         if (item->contact) {
             const double speed = nh_contact_row_at(c, c->row_of[i]).value;
             const bool closed = nh_holds(c->before[i]), opens = closed && c->crossed[i];
-            const double size = fmax(c->size[i], nh_contact_speed_size(c, i, v));
+            const double size = fmax(c->size[i], nh_contact_speed_size(c, i, node));
             c->touches[i] &= !opens && ((closed && !any_hit) || speed <= 1e4 * at_rest * size);
         }
         c->hold[i] = NH_HOLD_NONE;
@@ -56,7 +55,6 @@ static unsigned mode_of(const nh_problem_item *item, nh_hold hold)
 static void describe(nh_contacts *c, const double *node, int item, nh_mode_item *out, bool strict)
 {
     const nh_problem_item *of = c->problem->item + item;
-    const double *v = node + NODE_Q + c->layout.n;
     *out = (nh_mode_item){.components = of->contact ? 0 : of->components, .allowed = NH_MODE_ANY};
     const unsigned left = mode_of(of, c->before[item]);
     const bool fell = c->crossed[item] && strict && !c->hit[item];
@@ -67,7 +65,7 @@ static void describe(nh_contacts *c, const double *node, int item, nh_mode_item 
     bool any_hit = false;
     for (int i = 0; i < c->layout.items; i++)
         any_hit |= c->hit[i];
-    const double scale = fmax(c->size[item], nh_contact_speed_size(c, item, v)),
+    const double scale = fmax(c->size[item], nh_contact_speed_size(c, item, node)),
                  speed = nh_contact_speed(c, item);
     const bool still = (gripped && !any_hit) || (c->crossed[item] && !gripped) ||
                        speed <= (any_hit ? 1e3 : 1) * at_rest * scale;
@@ -236,7 +234,6 @@ double nh_contacts_energy(nh_run *run, const double *node, const double *inputs)
 static void put_mode(nh_run *run, const double *node, double *inputs)
 {
     nh_contacts *c = run->contacts;
-    const double *v = node + NODE_Q + c->layout.n;
     for (int i = 0; i < c->layout.items; i++) {
         const nh_problem_item *item = c->problem->item + i;
         double *of = nh_contact_numbers_of(c, inputs, i);
@@ -247,7 +244,7 @@ static void put_mode(nh_run *run, const double *node, double *inputs)
                                                                     : -1;
         if (!begins || item->components < 2)
             continue;
-        double size = nh_contact_speed_size(c, i, v);
+        double size = nh_contact_speed_size(c, i, node);
         for (int k = 0; k < 2; k++)
             size = fmax(size, fabs(nh_contact_rate(c, c->row_of[i] + k)) * run->step);
         of[NH_ITEM_EDGE] = edge_part * size * edge_part * size;
@@ -297,7 +294,7 @@ nh_status nh_contacts_decide(nh_run *run, double *node, double *inputs, bool fir
     nh_status status = first ? check_gaps(c, node, report) : NH_OK;
     nh_contacts_find_touching(c, node);
     for (int i = 0; i < c->layout.items; i++)
-        c->size[i] = nh_contact_speed_size(c, i, node + NODE_Q + c->layout.n);
+        c->size[i] = nh_contact_speed_size(c, i, node);
     if (status == NH_OK)
         status = nh_contacts_hit(run, node, inputs, report);
     if (status == NH_OK) {

@@ -61,15 +61,25 @@ double nh_contact_terms(const nh_contacts *c, int row, const double *x)
     return sum;
 }
 
-double nh_contact_speed_size(const nh_contacts *c, int item, const double *v)
+/* A state at rest has no speeds to compare with: what it would fall by in a small part of its size
+ * counts as none. */
+static double least_speed(const nh_contacts *c, int row, const double *q)
 {
+    static const double part = 0.1;
+    return part * sqrt(nh_contact_terms(c, row, q) * nh_contact_terms(c, row, c->numbers));
+}
+
+double nh_contact_speed_size(const nh_contacts *c, int item, const double *node)
+{
+    const double *q = node + NODE_Q, *v = q + c->layout.n;
     double size = 0;
     for (int k = 0; k < c->problem->item[item].components; k++) {
         const int row = c->row_of[item] + k;
+        const nh_contact_row r = nh_contact_row_at(c, row);
         /* what moves by itself, such as a belt, is the difference from K v */
-        const double own = nh_contact_row_at(c, row).value -
-                           nh_contact_dot(nh_contact_row_at(c, row).K, v, c->layout.n);
+        const double own = r.value - nh_contact_dot(r.K, v, c->layout.n);
         size = fmax(size, nh_contact_terms(c, row, v) + fabs(own));
+        size = fmax(size, least_speed(c, row, q));
     }
     return size;
 }

@@ -25,7 +25,7 @@ double nh_contact_dot(const double *a, const double *b, int n);
 double nh_contact_terms(const nh_contacts *c, int row, const double *x);
 /* How fast an item closes or slips, and the size of the terms of which that speed consists. */
 double nh_contact_speed(const nh_contacts *c, int item);
-double nh_contact_speed_size(const nh_contacts *c, int item, const double *v);
+double nh_contact_speed_size(const nh_contacts *c, int item, const double *node);
 /* The acceleration of a row without any reaction. */
 double nh_contact_rate(const nh_contacts *c, int row);
 /* A contact that touches and whose reaction is in the limit of a grip, or -1; and whether the limit

@@ -63,6 +63,21 @@ static bool make_arrays(nh_contacts *c)
     return c->modes && c->impacts;
 }
 
+/* Whether nothing that items touch moves by itself, like a belt or a table. */
+static bool is_at_rest(nh_mechanics *s)
+{
+    double zero = 0, *v = calloc((size_t)s->n + 1, sizeof *v);
+    bool still = v != NULL;
+    for (int i = 0; still && i < s->problem->items; i++)
+        for (int k = 0; still && k < s->problem->item[i].components; k++) {
+            const nh_expr speed = s->problem->item[i].speed[k];
+            still = nh_evaluate(s->g, &speed, 1, 0, s->start, v, NULL, &zero) && zero == 0 &&
+                    !nh_depends(s->g, speed, NH_TIME);
+        }
+    free(v);
+    return still;
+}
+
 static nh_status create(nh_run *run, const nh_run_options *options, nh_report *report)
 {
     if (nh_system_items(run->system) == 0)
@@ -77,6 +92,7 @@ static nh_status create(nh_run *run, const nh_run_options *options, nh_report *r
     c->problem = run->system->mechanics->problem;
     c->layout = nh_contact_layout_of(c->problem, run->system->shape.n, run->system->shape.m);
     c->present = -1;
+    c->by_energy = run->system->facts.keeps_energy && is_at_rest(run->system->mechanics);
     c->options = (nh_run_options){
         .step = run->step,
         .members = 1,
@@ -263,34 +279,102 @@ nh_status nh_contacts_begin(nh_run *run, int member, nh_report *report)
     return NH_OK;
 }
 
+/* ---- energy ---- */
+
+/* The reactions and powers of a mode in a state; the energy is the first of c->observed. */
+static const double *observe(nh_contacts *c, const nh_gear *gear, double t, const double *q,
+                             const double *v, const double *u)
+{
+    const nh_problem *p = gear->system->mechanics->problem;
+    const nh_shape *s = &gear->system->shape;
+    gear->observe.call[NH_FN_OBSERVE](gear->observe.self, NH_FN_OBSERVE, t, q, v, NULL, c->observed,
+                                      u);
+    return c->observed + 1 + s->m + s->positions + p->own_observables +
+           (gear->system->facts.coupled ? NH_COUPLED_OBSERVABLES : 0);
+}
+
+/* What every grip takes while the member goes from one node to the fraction x of the way to
+ * another, by Gauss's rule with four states of the method itself. */
+static void add_losses(nh_run *run, const double *from, const double *to, double x, double *u)
+{
+    static const double place[] = {0.069431844202973712, 0.33000947820757187, 0.66999052179242813,
+                                   0.93056815579702629};
+    static const double weight[] = {0.17392742256872693, 0.32607257743127307, 0.32607257743127307,
+                                    0.17392742256872693};
+    nh_contacts *c = run->contacts;
+    const nh_gear *gear = c->gear + c->present;
+    const double *at = run->crossings->at;
+    for (int j = 0; j < 4; j++) {
+        if (!nh_crossings_between(run, from, to, x * place[j]))
+            continue;
+        const double *more =
+            observe(c, gear, at[NODE_T], at + NODE_Q, at + NODE_Q + c->layout.n, u);
+        for (int i = 0; i < c->layout.items; i++)
+            nh_contact_numbers_of(c, u, i)[NH_ITEM_LOST] +=
+                weight[j] * x * (to[NODE_T] - from[NODE_T]) * more[c->layout.reactions + i];
+    }
+}
+
+static int slipping_items(const nh_gear *gear, int items, int *which)
+{
+    int count = 0;
+    for (int i = 0; i < items; i++)
+        if (nh_slips(gear->hold[i])) {
+            *which = i;
+            count++;
+        }
+    return count;
+}
+
+/* Whether the energy itself tells what the only grip that slips takes. */
+static bool is_told_by_energy(const nh_contacts *c, int *which)
+{
+    return slipping_items(c->gear + c->present, c->layout.items, which) == 1 && c->by_energy;
+}
+
+void nh_contacts_pass(nh_event_walk *k, const double *from, const double *to, double x)
+{
+    nh_contacts *c = k->run->contacts;
+    int which = -1;
+    if (c && c->present >= 0 && !is_told_by_energy(c, &which) && which >= 0)
+        add_losses(k->run, from, to, x,
+                   k->g->block + k->run->state_size - (size_t)k->run->system->shape.inputs);
+}
+
 /* ---- what is shown ---- */
 
-void nh_contacts_show(const nh_run *run, double t, const double *q, const double *v, double *u)
+/* The losses between the last node and a state. */
+static void add_latest(const nh_run *run, int member, double t, double *u)
+{
+    nh_crossings *w = run->crossings;
+    double *kept = nh_crossings_kept(w, member);
+    const double *from = nh_crossings_node(w, kept, 0), *to = nh_crossings_node(w, kept, 1);
+    if (kept[KEPT_NODES] == 2 && t > from[NODE_T] && t <= to[NODE_T]) {
+        w->inputs = u;
+        add_losses((nh_run *)run, from, to, (t - from[NODE_T]) / (to[NODE_T] - from[NODE_T]), u);
+    }
+}
+
+void nh_contacts_show(const nh_run *run, int walked, double t, const double *q, const double *v,
+                      double *u)
 {
     nh_contacts *c = run->contacts;
     if (!c || u[c->problem->first_of_items + NH_ITEM_HOLD] == NH_HOLD_UNDECIDED ||
         nh_contacts_engage((nh_run *)run, u, NULL) != NH_OK)
         return;
-    nh_gear *gear = c->gear + c->present;
-    const nh_problem *p = gear->system->mechanics->problem;
-    const int reactions = p->reactions;
-    gear->observe.call[NH_FN_OBSERVE](gear->observe.self, NH_FN_OBSERVE, t, q, v, NULL, c->observed,
-                                      u);
-    const nh_shape *s = &gear->system->shape;
-    const double *more = c->observed + 1 + s->m + s->positions + p->own_observables +
-                         (gear->system->facts.coupled ? NH_COUPLED_OBSERVABLES : 0);
-    double *of_reactions = u + p->first_of_items + NH_ITEM_NUMBERS * p->items;
+    const int reactions = c->layout.reactions;
+    int which = -1;
+    const bool by_energy = is_told_by_energy(c, &which);
+    if (!by_energy && which >= 0 && walked >= 0)
+        add_latest(run, walked, t, u);
+    const double *more = observe(c, c->gear + c->present, t, q, v, u);
+    double *of_reactions = nh_contact_numbers_of(c, u, c->layout.items);
     memcpy(of_reactions, more, (size_t)reactions * sizeof *more);
-    int slipping = -1, several = 0;
-    for (int i = 0; i < p->items; i++) {
+    for (int i = 0; i < c->layout.items; i++) {
         double *of = nh_contact_numbers_of(c, u, i);
         of[NH_ITEM_SPENT] = of[NH_ITEM_LOST];
-        if (nh_slips(p->item[i].hold)) {
-            slipping = i;
-            several++;
-        }
     }
-    if (several == 1)
-        nh_contact_numbers_of(c, u, slipping)[NH_ITEM_SPENT] +=
+    if (by_energy)
+        nh_contact_numbers_of(c, u, which)[NH_ITEM_SPENT] +=
             of_reactions[reactions] - c->observed[0];
 }

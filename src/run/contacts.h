@@ -41,6 +41,7 @@ struct nh_contacts {
     double *observed;              /* OBSERVE */
     double *matrix, *problem_room; /* for contact_change.c */
     double *shown;                 /* [items][2]: directions of slip that begin */
+    bool by_energy;                /* nothing but grips and impacts changes the energy */
     double *size;                  /* [items]: of the terms of speeds, before impacts */
     nh_mode_item *item;
     unsigned char *mode;
@@ -70,8 +71,12 @@ bool nh_contacts_change(nh_event_walk *k, double *node);
 /* Marks what happened at a root; false if it is not watched. */
 bool nh_contacts_note(nh_run *run, int event);
 
-/* Fills in what is shown of items, among a member's inputs. */
-void nh_contacts_show(const nh_run *run, double t, const double *q, const double *v, double *u);
+/* Fills in what is shown of items in a state, among its inputs. `walked`: the member whose nodes
+ * enclose the state, or -1. */
+void nh_contacts_show(const nh_run *run, int walked, double t, const double *q, const double *v,
+                      double *u);
+/* The member went from one node to the fraction x of the way to another. */
+void nh_contacts_pass(nh_event_walk *k, const double *from, const double *to, double x);
 
 /* ---- contact_change.c, for contacts.c ---- */
 nh_status nh_contacts_decide(nh_run *run, double *node, double *inputs, bool first,

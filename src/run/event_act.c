@@ -201,6 +201,14 @@ void nh_event_walk_take_sides(nh_event_walk *k, double upto)
     nh_crossings *w = k->w;
     for (int i = 0; i < w->roots && w->root[i].x <= upto; i++)
         nh_crossings_of(k->kept, w->root[i].event)[OF_SIDE] = w->root[i].direction;
+    if (upto >= 1)
+        nh_contacts_pass(k, nh_crossings_node(w, k->kept, 0), nh_crossings_node(w, k->kept, 1), 1);
+    for (int e = 0; e < w->model_events && upto >= 1; e++) { /* what has left zero */
+        double *of = nh_crossings_of(k->kept, e);
+        if (nh_crossings_is_watched(w, e) && of[OF_YOUNG] != 0)
+            of[OF_YOUNG] =
+                nh_crossings_on_zero(w, e, nh_crossings_node(w, k->kept, 1), w->value[1][e]);
+    }
 }
 
 bool nh_event_walk_tell(nh_event_walk *k, int event, const double *node, const double *after)
@@ -280,6 +288,8 @@ bool nh_event_walk_happen(nh_event_walk *k, int first, const double *from, const
             else if (is_event(w, &root) && !happen_one(k, &root, h))
                 return false;
         }
+        if (changes)
+            nh_contacts_pass(k, from, to, x);
         if (changes && !nh_contacts_change(k, w->fresh))
             return false;
         k->changed |= changes;

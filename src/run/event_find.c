@@ -35,6 +35,7 @@ typedef struct search {
     double h;                 /* t(to) - t(from) */
     int event, effort, asked; /* `asked`: the effort when the caller was asked whether to go on */
     double side;              /* sign of g after the zeros found so far */
+    double first;             /* where the search begins */
     double last;              /* where the last zero was found */
     bool sloped;              /* the accelerations of the nodes are known */
     bool seen;                /* w->within belongs to this interval */
@@ -229,7 +230,7 @@ static bool polished(search *s, double x, double size, point *out)
             return fabs(best.g) <= vanished * size;
         }
         const double next = best.x + move;
-        if (!(fabs(move) < 0.1) || next < 0 || next > 1)
+        if (!(fabs(move) < 0.1) || next < s->first || next > 1)
             return false;
         const point p = exact(s, next);
         if (!(fabs(p.g) < fabs(best.g))) { /* no improvement: it is round-off, or g is not smooth */
@@ -309,7 +310,7 @@ static void cross(search *s, point a, point b)
         return;
     }
     const double room = fmax(b.x - a.x, 1e-3);
-    a = exact(s, fmax(0, a.x - (s->w->exactly ? 0 : room)));
+    a = exact(s, fmax(s->first, a.x - (s->w->exactly ? 0 : room)));
     b = exact(s, fmin(1, b.x + (s->w->exactly ? 0 : room)));
     if (a.x == 0 && sign_of(a.g) != s->side)
         a.g = s->side * on_side;
@@ -563,19 +564,14 @@ static void fall_back(search *s, point zero, point p)
 
 /* What is watched of a mode is positive in it, but may begin at zero, from which it rises by some
  * power of time. The search begins where it has left zero; false if there is nothing to search. */
-static bool leave_zero(search *s, double *of, point *a, point b)
+static bool leave_zero(search *s, point *a, point b)
 {
     static const double places[] = {1.0 / 64, 1.0 / 8, 1};
     nh_crossings *w = s->w;
-    if (a->g > 0 && !nh_crossings_on_zero(w, s->event, s->from, a->g)) {
-        of[OF_YOUNG] = 0;
-        return true;
-    }
     for (int i = 0; i < 3 && !s->failed; i++) {
         const point p = places[i] < 1 ? exact(s, places[i]) : b;
         if (s->failed || nh_crossings_on_zero(w, s->event, places[i] < 1 ? w->at : s->to, p.g))
             continue;
-        of[OF_YOUNG] = 0;
         if (p.g > 0) {
             *a = p;
             return p.x < 1;
@@ -586,15 +582,19 @@ static bool leave_zero(search *s, double *of, point *a, point b)
     return false;
 }
 
-static void look_after_zero(search *s, double *of, point a, point b)
+static void look_after_zero(search *s, point a, point b)
 {
+    const int before = s->w->roots;
     s->effort = s->asked = 0;
     s->last = 0;
-    if (!leave_zero(s, of, &a, b) || a.x == 0)
+    if (!leave_zero(s, &a, b))
         return;
-    s->last = a.x;
+    s->first = s->last = a.x;
     const double error = error_of_cubic(a, b, about(s, a.x + divided * (b.x - a.x)));
     divide(s, a, b, 32 * error);
+    s->first = 0;
+    if (s->w->roots == before && !s->failed && sign_of(b.g) == -s->side)
+        add_between(s, a, b);
 }
 
 static void look_at_event(search *s, double *of)
@@ -605,10 +605,10 @@ static void look_at_event(search *s, double *of)
     const int before = w->roots;
     if (nh_crossings_is_watched(w, e) && of[OF_YOUNG] != 0) {
         s->side = of[OF_SIDE];
-        look_after_zero(s, of, a, b);
-        if (of[OF_YOUNG] != 0 || w->roots > before || a.g <= 0 ||
-            nh_crossings_on_zero(w, e, s->from, a.g))
+        if (a.g <= 0 || nh_crossings_on_zero(w, e, s->from, a.g)) {
+            look_after_zero(s, a, b);
             return;
+        }
     }
     if (of[OF_SIDE] != 0 && fabs(a.rate) <= 1e-6 * fabs(b.g) && sign_of(b.g) == of[OF_SIDE] &&
         of[OF_LAST] != s->from[NODE_T] && nh_crossings_on_zero(w, e, s->from, a.g) &&
