@@ -254,19 +254,43 @@ static void put_body(nh_text *out, const nh_robot_link *l)
     nh_text_add(out, extended ? " attitude %s.axes\n" : "\n", l->id);
 }
 
-/* The rim of a wheel whose mass is not balanced is a wheel without mass. */
+/* Files write -1.57 for a quarter of a turn; the axles of rims that touch a plane are level. */
+static bool is_level(const nh_robot_link *l)
+{
+    double z = 0;
+    for (int i = 0; i < 3; i++)
+        z += l->axes[6 + i] * l->joint->axis[i];
+    return fabs(z) < 1e-9;
+}
+
+static void put_level_turns(nh_text *out, const nh_robot_link *l)
+{
+    double rpy[3];
+    for (int i = 0; i < 3; i++) {
+        const double quarters = round(l->joint->origin.rpy[i] / (M_PI / 2)) * (M_PI / 2);
+        const bool meant = fabs(quarters - l->joint->origin.rpy[i]) < 0.005;
+        rpy[i] = meant ? quarters : l->joint->origin.rpy[i];
+    }
+    nh_text_add(out, "%s.axes", l->parent->id);
+    put_turns(out, rpy);
+}
+
+/* If the mass of a wheel is not balanced about a level axle, its rim is a wheel without mass. */
 static void put_wheel(nh_text *out, const nh_robot_link *l)
 {
-    const bool balanced = nh_robot_is_balanced(l);
-    if (!balanced)
+    const bool level = is_level(l), whole = level && nh_robot_is_balanced(l);
+    if (!whole)
         put_body(out, l);
-    nh_text_add(out, "wheel %s%s radius %s", l->id, balanced ? "" : "_rim", written(l->wheel).text);
-    if (balanced) {
+    nh_text_add(out, "wheel %s%s radius %s", l->id, whole ? "" : "_rim", written(l->wheel).text);
+    if (whole) {
         nh_text_add(out, " mass %s inertia ", written(l->mass).text);
         put_inertia(out, l);
     }
     nh_text_add(out, " at %s.origin attitude ", l->id);
-    put_frame(out, l);
+    if (level)
+        put_frame(out, l);
+    else
+        put_level_turns(out, l);
     nh_text_add(out, " axis ");
     put_vector(out, l->joint->axis);
     nh_text_add(out, " spin %s on ground\n", l->joint->id);

@@ -99,6 +99,8 @@ static nh_status check_axis(const nh_robot *robot, nh_robot_joint *j)
 {
     const double length =
         sqrt(j->axis[0] * j->axis[0] + j->axis[1] * j->axis[1] + j->axis[2] * j->axis[2]);
+    if (j->kind == NH_JOINT_FIXED || j->kind == NH_JOINT_FLOATING)
+        return NH_OK;
     if (!(length > 0))
         return refuse(robot, j->line, "the axis of joint '%.100s' is zero", j->name);
     for (int i = 0; i < 3; i++)
@@ -236,7 +238,7 @@ static bool is_upright(const nh_robot_link *l) /* its axis is horizontal if all 
 {
     double axis[3];
     apply(l->axes, l->joint->axis, axis);
-    return fabs(axis[2]) < near;
+    return fabs(axis[2]) < 0.01; /* files write -1.57 for a quarter of a turn */
 }
 
 /* The height of the lowest point of a shape. */
@@ -268,7 +270,7 @@ static void detect_wheels(nh_robot *robot)
             if (!can_spin(l) || l->joint->kind != NH_JOINT_CONTINUOUS || !is_upright(l))
                 continue;
             const double radius = radius_of(l, true);
-            const bool touches = radius > 0 && l->origin[2] - radius < lowest + 0.02 * radius;
+            const bool touches = radius > 0 && l->origin[2] - radius < lowest + 0.15 * radius;
             found += touches && round == 0;
             if (touches && round == 1 && found > 1)
                 l->wheel = radius;
@@ -401,11 +403,13 @@ static bool is_taken(const nh_robot *robot, const char *id)
     return false;
 }
 
+enum { NAME_MOST = 30 }; /* names of bodies are short, since `NAME.velocity` is a name, too */
+
 /* A name that the language admits and nothing else has. */
 static const char *name_for(nh_robot *robot, const char *name, const char *ending)
 {
-    char base[128], id[192];
-    snprintf(base, sizeof base, "%s%.100s", isalpha((unsigned char)*name) ? "" : "n", name);
+    char base[NAME_MOST + 2], id[192];
+    snprintf(base, sizeof base, "%s%s", isalpha((unsigned char)*name) ? "" : "n", name);
     for (char *c = base; *c; c++)
         if (!isalnum((unsigned char)*c) || (unsigned char)*c > 127)
             *c = '_';

@@ -17,8 +17,14 @@
 enum { DEPTH_MOST = 64, CHUNK = 1 << 16 };
 static const long bytes_most = 64l << 20;
 
+typedef struct property { /* of xacro: a name for a text */
+    const char *name, *value;
+    struct property *next;
+} property;
+
 typedef struct reader {
     nh_robot *robot;
+    property *property;
     XML_Parser parser;
     nh_report *report;
     nh_status status;
@@ -58,17 +64,49 @@ static void *take(reader *r, size_t size)
 
 /* ---- attributes ---- */
 
-static const char *find(const char **attribute, const char *name)
+static const char *value_of(reader *r, const char *name, size_t length)
+{
+    for (const property *p = r->property; p; p = p->next)
+        if (strlen(p->name) == length && strncmp(p->name, name, length) == 0)
+            return p->value;
+    fail(r, "'%.*s' is computed by xacro; expand the file first, with xacro FILE > robot.urdf",
+         (int)length, name);
+    return "";
+}
+
+/* ${NAME} and $(arg NAME) stand for the values of properties and arguments of xacro. */
+static const char *substitute(reader *r, const char *value)
+{
+    nh_text text = {0};
+    if (!strchr(value, '$'))
+        return value;
+    while (*value && r->status == NH_OK) {
+        const bool argument = strncmp(value, "$(arg ", 6) == 0;
+        const size_t head = argument ? 6 : strncmp(value, "${", 2) == 0 ? 2 : 0;
+        const char *end = head ? strchr(value, argument ? ')' : '}') : NULL;
+        if (end) {
+            nh_text_add_plain(&text, value_of(r, value + head, (size_t)(end - value) - head));
+            value = end + 1;
+        } else
+            nh_text_add_bytes(&text, value++, 1);
+    }
+    nh_text_add_plain(&text, "");
+    const char *kept = text.failed ? NULL : nh_arena_text(&r->robot->arena, text.data, text.length);
+    nh_text_free(&text);
+    return kept ? kept : "";
+}
+
+static const char *find(reader *r, const char **attribute, const char *name)
 {
     for (; attribute && *attribute; attribute += 2)
         if (strcmp(attribute[0], name) == 0)
-            return attribute[1];
+            return substitute(r, attribute[1]);
     return NULL;
 }
 
 static const char *text_of(reader *r, const char **attribute, const char *name)
 {
-    const char *value = find(attribute, name);
+    const char *value = find(r, attribute, name);
     if (!value || !*value)
         fail(r, "<%s> needs %s=\"...\"", r->element[r->depth - 1], name);
     return value && r->status == NH_OK ? nh_arena_text(&r->robot->arena, value, strlen(value))
@@ -79,7 +117,7 @@ static const char *text_of(reader *r, const char **attribute, const char *name)
  */
 static bool numbers(reader *r, const char **attribute, const char *name, int count, double *out)
 {
-    const char *value = find(attribute, name), *at = value;
+    const char *value = find(r, attribute, name), *at = value;
     char *end;
     if (!value)
         return false;
@@ -99,7 +137,7 @@ static bool numbers(reader *r, const char **attribute, const char *name, int cou
 
 static void needed(reader *r, const char **attribute, const char *name, double *out)
 {
-    if (!find(attribute, name))
+    if (!find(r, attribute, name))
         fail(r, "<%s> needs %s=\"...\"", r->element[r->depth - 1], name);
     else
         numbers(r, attribute, name, 1, out);
@@ -173,7 +211,7 @@ static void read_in_joint(reader *r, const char *name, const char **attribute)
     else if (strcmp(name, "axis") == 0)
         numbers(r, attribute, "xyz", 3, j->axis);
     else if (strcmp(name, "limit") == 0) {
-        j->limited = find(attribute, "lower") || find(attribute, "upper");
+        j->limited = find(r, attribute, "lower") || find(r, attribute, "upper");
         numbers(r, attribute, "lower", 1, &j->lower);
         numbers(r, attribute, "upper", 1, &j->upper);
         numbers(r, attribute, "effort", 1, &j->effort);
@@ -227,6 +265,18 @@ static void read_form(reader *r, const char *name, const char **attribute)
         r->formed = false; /* a mesh */
 }
 
+static void begin_property(reader *r, const char **attribute)
+{
+    property *p = take(r, sizeof *p);
+    const char *value = find(r, attribute, "value"), *standard = find(r, attribute, "default");
+    value = value ? value : standard ? standard : "";
+    if (!p || !(p->name = text_of(r, attribute, "name")))
+        return;
+    p->value = nh_arena_text(&r->robot->arena, value, strlen(value));
+    p->next = r->property;
+    r->property = p;
+}
+
 static void begin_element(void *user, const char *name, const char **attribute)
 {
     reader *r = user;
@@ -237,13 +287,15 @@ static void begin_element(void *user, const char *name, const char **attribute)
         return;
     }
     r->element[r->depth++] = nh_arena_text(&r->robot->arena, name, strlen(name));
-    if (strncmp(name, "xacro:", 6) == 0)
+    if (strcmp(name, "xacro:property") == 0 || strcmp(name, "xacro:arg") == 0)
+        begin_property(r, attribute);
+    else if (strncmp(name, "xacro:", 6) == 0)
         fail(r, "<%.60s>: this is a xacro file; expand it first, with xacro FILE > robot.urdf",
              name);
     else if (r->depth == 1 && strcmp(name, "robot") != 0)
         fail(r, "expected <robot>, found <%.60s>; this is not a URDF file", name);
     else if (r->depth == 1)
-        r->robot->name = find(attribute, "name") ? text_of(r, attribute, "name") : "robot";
+        r->robot->name = find(r, attribute, "name") ? text_of(r, attribute, "name") : "robot";
     else if (r->depth == 2 && strcmp(name, "link") == 0)
         begin_link(r, attribute);
     else if (r->depth == 2 && strcmp(name, "joint") == 0)

@@ -86,6 +86,10 @@ def numbers(element, name, default="0 0 0"):
     return np.array([float(x) for x in (default if element is None else element.get(name, default)).split()])
 
 
+def unit(n):
+    return n / (np.linalg.norm(n) or 1)  # a fixed joint may have none
+
+
 def frame(element):
     roll, pitch, yaw = numbers(element, "rpy")
     return numbers(element, "xyz"), turn((0, 0, 1), yaw) @ turn((0, 1, 0), pitch) @ turn((1, 0, 0), roll)
@@ -113,10 +117,10 @@ class Robot:
                 p, R, w, dw, u, du = moving[parent]
                 r, turned = frame(j.find("origin"))
                 axes = R @ turned
-                axis = axes @ (lambda n: n / np.linalg.norm(n))(numbers(j.find("axis"), "xyz", "1 0 0"))
+                axis = axes @ unit(numbers(j.find("axis"), "xyz", "1 0 0"))
                 mimic = j.find("mimic")
                 name = j.get("name") if mimic is None else mimic.get("joint")
-                gear, offset = (1, 0) if mimic is None else (float(mimic.get("multiplier")), float(mimic.get("offset")))
+                gear, offset = (1, 0) if mimic is None else (float(mimic.get("multiplier", "1")), float(mimic.get("offset", "0")))
                 x, s, b = gear * q.get(name, 0) + offset, gear * v.get(name, 0), gear * a.get(name, 0)
                 d = R @ r
                 slides = j.get("type") == "prismatic"
@@ -158,9 +162,9 @@ class Robot:
                     continue
                 done.add(j.get("name"))
                 _, turned = frame(j.find("origin"))
-                axis = moving[parent][1] @ turned @ (lambda n: n / np.linalg.norm(n))(numbers(j.find("axis"), "xyz", "1 0 0"))
+                axis = moving[parent][1] @ turned @ unit(numbers(j.find("axis"), "xyz", "1 0 0"))
                 mimic = j.find("mimic")
-                name, gear = (j.get("name"), 1) if mimic is None else (mimic.get("joint"), float(mimic.get("multiplier")))
+                name, gear = (j.get("name"), 1) if mimic is None else (mimic.get("joint"), float(mimic.get("multiplier", "1")))
                 part = axis @ (force[child] if j.get("type") == "prismatic" else moment[child])
                 if j.get("type") != "fixed":
                     tau[name] = tau.get(name, 0) + gear * part
@@ -288,6 +292,20 @@ class TestImported(unittest.TestCase):
             result = nonholo.simulate(nonholo.load(text), time=0.5, project=True, start={"left'": 3, "right'": 3.5})
             self.assertGreater(abs(result.q[-1] - result.q[0]).max(), 0.01)
         self.assertIn("draw box at base_link.origin", text)
+
+    def test_files_as_they_are(self):
+        """As in files of others: a quarter turn written as 1.57, axes of fixed joints that are zero, properties of xacro, long names."""
+        text = rover(self.random).replace("-1.57079632679", "-1.57").replace("base_link", "${name}link").replace(
+            "<robot name=\"rover\">", "<robot name=\"rover\"><xacro:arg name=\"start\" default=\"base_\"/><xacro:property name=\"name\" value=\"$(arg start)\"/>"
+        ).replace('<child link="caster"/>', '<child link="caster"/><axis xyz="0 0 0"/>').replace("caster", "caster" * 10).replace(
+            "<robot ", '<robot xmlns:xacro="http://ros.org/wiki/xacro" ')
+        found = imported(text)
+        self.assertIn("attitude base_link.axes*turn((1, 0, 0), -pi/2) axis (0, 0, 1) spin left on ground", found)
+        system = nonholo.load(found).system()
+        self.assertEqual(system.coordinates, ["x", "y", "heading", "left", "right"])
+        self.assertEqual(len(system.constraints), 3)
+        with self.assertRaisesRegex(Exception, "'2\\*pi' is computed by xacro; expand the file first"):
+            imported(text.replace("${name}", "${2*pi}"))
 
     def test_refusals(self):
         two = '<link name="a"/><link name="b"/>'
