@@ -127,14 +127,14 @@ static void across(const double a[3], double u[3], double w[3])
 /* The axes of a joint before it moves. */
 static void put_frame(nh_text *out, const nh_robot_link *l)
 {
-    nh_text_add(out, "%s.axes", l->parent->id);
+    nh_text_add(out, "%s_axes", l->parent->id);
     put_turns(out, l->joint->origin.rpy);
 }
 
 static void put_axes(nh_text *out, const nh_robot_link *l)
 {
     const nh_robot_joint *j = l->joint;
-    nh_text_add(out, "let %s.axes = ", l->id);
+    nh_text_add(out, "let %s_axes = ", l->id);
     put_frame(out, l);
     if (j->held || j->kind == NH_JOINT_PRISMATIC || j->kind == NH_JOINT_FIXED)
         return;
@@ -155,16 +155,16 @@ static void put_axes(nh_text *out, const nh_robot_link *l)
 static void put_origin(nh_text *out, const nh_robot_link *l)
 {
     const nh_robot_joint *j = l->joint;
-    nh_text_add(out, "\nlet %s.origin = %s.origin", l->id, l->parent->id);
+    nh_text_add(out, "\nlet %s_origin = %s_origin", l->id, l->parent->id);
     if (!is_zero(j->origin.xyz)) {
-        nh_text_add(out, " + %s.axes*", l->parent->id);
+        nh_text_add(out, " + %s_axes*", l->parent->id);
         put_vector(out, j->origin.xyz);
     }
     if (!j->held && (j->kind == NH_JOINT_PRISMATIC || j->kind == NH_JOINT_PLANAR ||
                      j->kind == NH_JOINT_FLOATING)) {
         nh_text_add(out, " + ");
         if (j->kind == NH_JOINT_PRISMATIC) /* does not turn */
-            nh_text_add(out, "%s.axes", l->id);
+            nh_text_add(out, "%s_axes", l->id);
         else
             put_frame(out, l);
         nh_text_add(out, "*");
@@ -196,16 +196,16 @@ static void put_base(nh_text *out, const nh_robot *robot)
     const number z = written(robot->height);
     nh_text_add(out, "\n# %s: the base, %s\n", id, robot->base);
     if (strcmp(robot->base, "fixed") == 0)
-        nh_text_add(out, "let %s.axes = turn((0, 0, 1), 0), %s.origin = (0, 0, 0)\n", id, id);
+        nh_text_add(out, "let %s_axes = turn((0, 0, 1), 0), %s_origin = (0, 0, 0)\n", id, id);
     else if (strcmp(robot->base, "planar") == 0)
         nh_text_add(out,
                     "coordinate x, y\ncoordinate heading angle\n"
-                    "let %s.axes = turn((0, 0, 1), heading), %s.origin = (x, y, %s)\n",
+                    "let %s_axes = turn((0, 0, 1), heading), %s_origin = (x, y, %s)\n",
                     id, id, z.text);
     else
         nh_text_add(out,
                     "coordinate x, y, z\nrotation R\n"
-                    "let %s.axes = R, %s.origin = (x, y, z)\nstart z = %s\n",
+                    "let %s_axes = R, %s_origin = (x, y, z)\nstart z = %s\n",
                     id, id, z.text);
 }
 
@@ -230,10 +230,10 @@ static void put_inertia(nh_text *out, const nh_robot_link *l)
 /* A point of a link, given in its axes. */
 static void put_point(nh_text *out, const nh_robot_link *l, const double x[3])
 {
-    nh_text_add(out, "%s.origin", l->id);
+    nh_text_add(out, "%s_origin", l->id);
     if (is_zero(x))
         return;
-    nh_text_add(out, " + %s.axes*", l->id);
+    nh_text_add(out, " + %s_axes*", l->id);
     put_vector(out, x);
 }
 
@@ -251,7 +251,7 @@ static void put_body(nh_text *out, const nh_robot_link *l)
     }
     nh_text_add(out, " at ");
     put_point(out, l, l->inertial.xyz);
-    nh_text_add(out, extended ? " attitude %s.axes\n" : "\n", l->id);
+    nh_text_add(out, extended ? " attitude %s_axes\n" : "\n", l->id);
 }
 
 /* Files write -1.57 for a quarter of a turn; the axles of rims that touch a plane are level. */
@@ -271,7 +271,7 @@ static void put_level_turns(nh_text *out, const nh_robot_link *l)
         const bool meant = fabs(quarters - l->joint->origin.rpy[i]) < 0.005;
         rpy[i] = meant ? quarters : l->joint->origin.rpy[i];
     }
-    nh_text_add(out, "%s.axes", l->parent->id);
+    nh_text_add(out, "%s_axes", l->parent->id);
     put_turns(out, rpy);
 }
 
@@ -286,7 +286,7 @@ static void put_wheel(nh_text *out, const nh_robot_link *l)
         nh_text_add(out, " mass %s inertia ", written(l->mass).text);
         put_inertia(out, l);
     }
-    nh_text_add(out, " at %s.origin attitude ", l->id);
+    nh_text_add(out, " at %s_origin attitude ", l->id);
     if (level)
         put_frame(out, l);
     else
@@ -298,7 +298,7 @@ static void put_wheel(nh_text *out, const nh_robot_link *l)
 
 static void put_attitude(nh_text *out, const nh_robot_link *l, const nh_robot_shape *s)
 {
-    nh_text_add(out, " attitude %s.axes", l->id);
+    nh_text_add(out, " attitude %s_axes", l->id);
     put_turns(out, s->pose.rpy);
     nh_text_add(out, "\n");
 }
@@ -440,7 +440,7 @@ static void put_head(nh_text *out, const nh_robot *robot)
     nh_text_add(out, "# %s: %d link%s, imported from %s with a %s base.\n", name, links,
                 links == 1 ? "" : "s", file ? file + 1 : robot->path, robot->base);
     nh_text_add(out,
-                "#\n# NAME.axes and NAME.origin are the frame of a link; the z axis points "
+                "#\n# NAME_axes and NAME_origin are the frame of a link; the z axis points "
                 "up.\nmodel %s\nparameter g = 9.81\ngravity (0, 0, -g)\n",
                 name);
 }
