@@ -157,7 +157,9 @@ static const nh_short_line forces[] = {
     {WHEEL, SPACE_WHEEL, HAS(FREE) | IS(STEADY), "let $along = reaction($roll[1])"},
     {WHEEL, SPACE_WHEEL, HAS(FREE) | IS(GUIDED), "let $side = reaction($roll[2])"}};
 
-static const nh_short_line no_forces[] = {{BLADE | WHEEL, 0, 0, "let $side = 0"},
+static const nh_short_line no_forces[] = {{BODY | WHEEL | SPRING, 0, 0, "let $kinetic = 0"},
+                                          {BODY | WHEEL | SPRING, 0, 0, "let $potential = 0"},
+                                          {BLADE | WHEEL, 0, 0, "let $side = 0"},
                                           {WHEEL, 0, 0, "let $along = 0"},
                                           {WHEEL, 0, 0, "let $load = 0"}};
 
@@ -227,6 +229,7 @@ static const struct table {
 } tables[NH_SHORT_TABLES] = {
     [NH_LINES_DEFINITIONS] = LINES(definitions),
     [NH_LINES_ENERGIES] = LINES(energies),
+    [NH_LINES_ENERGIES_EARLY] = LINES(energies),
     [NH_LINES_TERMS] = LINES(terms),
     [NH_LINES_LAWS] = LINES(laws),
     [NH_LINES_FORCES] = LINES(forces),
@@ -313,7 +316,8 @@ size_t nh_short_lines(const nh_short *s, nh_short_table table, nh_short_stage st
 {
     bool used[DEFINITIONS];
     const bool definitions_asked = table == NH_LINES_DEFINITIONS;
-    const bool forces_asked = table == NH_LINES_FORCES || table == NH_LINES_NO_FORCES;
+    const bool mentioned =
+        table == NH_LINES_FORCES || table == NH_LINES_NO_FORCES || table == NH_LINES_ENERGIES_EARLY;
     size_t count = 0;
     if (definitions_asked)
         find_used(stage, s, used);
@@ -321,8 +325,10 @@ size_t nh_short_lines(const nh_short *s, nh_short_table table, nh_short_stage st
         const nh_short_line *l = &tables[table].line[i];
         const char *word = l->text + strlen("let $");
         const bool wanted = definitions_asked ? used[i]
-                            : forces_asked    ? is_mentioned(s, word, nh_short_word(word))
-                                              : true;
+                            : mentioned       ? is_mentioned(s, word, nh_short_word(word))
+                            : table == NH_LINES_ENERGIES
+                                ? !is_mentioned(s, word, nh_short_word(word))
+                                : true;
         if (applies(l, s) && wanted)
             out[count++] = l;
     }

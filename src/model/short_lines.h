@@ -12,8 +12,9 @@ typedef struct nh_short_line {
 
 typedef enum nh_short_table {
     NH_LINES_DEFINITIONS,
-    NH_LINES_ENERGIES,
-    NH_LINES_TERMS, /* of the Lagrangian, each with its sign */
+    NH_LINES_ENERGIES,       /* that the text does not mention; */
+    NH_LINES_ENERGIES_EARLY, /* that it does, which it may use after the short form */
+    NH_LINES_TERMS,          /* of the Lagrangian, each with its sign */
     NH_LINES_LAWS,
     NH_LINES_FORCES,     /* of constraints, which definitions of the text may use; */
     NH_LINES_NO_FORCES,  /* in their place while the survey has no constraints */

@@ -230,6 +230,8 @@ static void put_short(writer *w, const nh_passage *passage)
         put_original(w, passage);
     put_lines(w, passage->is, NH_LINES_DEFINITIONS);
     put_lines(w, passage->is, w->stage == NH_STAGE_WHOLE ? NH_LINES_FORCES : NH_LINES_NO_FORCES);
+    if (w->stage == NH_STAGE_WHOLE)
+        put_lines(w, passage->is, NH_LINES_ENERGIES_EARLY);
     if (w->stage != NH_STAGE_WHOLE)
         put_lines(w, passage->is, w->stage == NH_STAGE_SHAPES ? NH_LINES_SHAPES : NH_LINES_ROWS);
 }

@@ -292,6 +292,25 @@ force l = 0
         check(names == ["left.side", "left.roll", "right.roll"], str(names))
 
 
+def test_properties():
+    """Energies and forces under their own names; the text may be in any order."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = written(folder, "properties", """coordinate x, y, z
+rotation R
+body b mass 2 inertia (1, 2, 3) at (x, y, z) attitude R
+gravity (0, 0, -9.81)
+let both = 2*b.mass
+spring b.at, (0, 0, 5) stiffness 3
+start z = 1, y' = 0.5, body(R) = (0.1, 0.2, 0.3)
+observe b.at, b.rate, spring1.potential, b.kinetic, twice = both
+""")
+        found = nonholo.json("run", path, "--time", "0.5")["observables"]
+        check({"b.at[3]", "b.rate[1]", "spring1.potential", "b.kinetic", "twice"} <= set(found), str(found))
+        first = nonholo.json("run", path, "--method", "gauss", "--step", "1", "--steps", "0")["observables"]
+        near(first["b.kinetic"], 2 / 2 * 0.25 + (0.01 + 2 * 0.04 + 3 * 0.09) / 2)
+        check(first["spring1.potential"] == 24 and first["twice"] == 4, str(first))
+
+
 def test_grip():
     """A spinning wheel that is put on the ground slips until it rolls; a skidding car stops skidding."""
     with tempfile.TemporaryDirectory() as folder:
