@@ -1,5 +1,6 @@
 /* nonholo check: prints the properties of a model, the methods that apply and the recommended one.
  * */
+#include "check_coupled.h"
 #include "method_words.h"
 #include "command.h"
 #include "json.h"
@@ -66,11 +67,6 @@ static const char *mass_name(const nh_facts *facts)
 }
 
 /* ---- text ---------------------------------------------------------------------------------- */
-
-static void put_label(const char *label)
-{
-    printf("  %-13s ", label);
-}
 
 /* All constraints together, in a sentence that a mechanician would use. */
 static void print_integrability(const finding *f)
@@ -226,23 +222,6 @@ static void print_constraints(const finding *f)
     }
 }
 
-/* Table 1 of Modin and Verdier. */
-static void print_fibration(const finding *f)
-{
-    nh_fibration over;
-    if (!nh_system_fibration(f->system, &over))
-        return;
-    put_label("fibration");
-    printf("group %s, fibre of dimension %d", over.group, over.fibre);
-    if (over.angles >= 0)
-        printf("; over a periodic driver %d integrals and %d angle%s%s", over.integrals,
-               over.angles, over.angles == 1 ? "" : "s",
-               strcmp(over.group, "R") == 0 ? ", if the force along the admissible direction is 0 "
-                                              "on average"
-                                            : "");
-    printf("\n");
-}
-
 static void print_structure(const finding *f)
 {
     const nh_facts *facts = f->facts;
@@ -272,9 +251,10 @@ static void print_structure(const finding *f)
                nh_system_coordinate_name(f->system, facts->driver));
     else
         printf("no driver and passengers\n");
-    print_fibration(f);
+    print_fibration(f->subject);
     put_label("reversible");
     printf("%s\n", answer_name(facts->reversible));
+    print_reversals(f->subject);
 }
 
 static void print_conserved(const finding *f)
@@ -353,6 +333,7 @@ static void print_text(const finding *f)
     print_inputs(f);
     print_constraints(f);
     print_structure(f);
+    print_frequencies(f->subject);
     print_conserved(f);
     print_start(f);
     print_methods(f);
@@ -366,23 +347,6 @@ static void put_answer(json *j, const char *key, nh_answer answer)
         json_text(j, key, NULL);
     else
         json_boolean(j, key, answer == NH_YES);
-}
-
-static void put_fibration(json *j, const finding *f)
-{
-    nh_fibration over;
-    if (!nh_system_fibration(f->system, &over)) {
-        json_text(j, "fibration", NULL);
-        return;
-    }
-    json_object(j, "fibration");
-    json_text(j, "group", over.group);
-    json_integer(j, "fibre", over.fibre);
-    if (over.angles >= 0) {
-        json_integer(j, "integrals", over.integrals);
-        json_integer(j, "angles", over.angles);
-    }
-    json_close_object(j);
 }
 
 static void put_names(json *j, const char *key, const nh_system *system,
@@ -467,7 +431,8 @@ static void put_facts(json *j, const finding *f)
     json_boolean(j, "coupled", facts->coupled);
     bool driven = facts->coupled && facts->driver >= 0;
     json_text(j, "driver", driven ? nh_system_coordinate_name(f->system, facts->driver) : NULL);
-    put_fibration(j, f);
+    put_fibration(j, f->subject);
+    put_reversals(j, f->subject);
     json_integer(j, "mass_entries", facts->mass_entries);
     json_integer(j, "constraint_entries", facts->constraint_entries);
     json_boolean(j, "symmetries", facts->symmetries);
@@ -524,6 +489,7 @@ static void print_json(const finding *f)
     put_inputs(&j, s);
     put_constraints(&j, s);
     put_facts(&j, f);
+    put_frequencies(&j, f->subject);
     put_start(&j, f);
     put_methods(&j, s);
     json_remarks(&j);

@@ -70,6 +70,40 @@ NH_API nh_status nh_leapfrog_invariant(const nh_system *system, double step, con
                                        const nh_state *before, double *value, double *size,
                                        nh_report *report);
 
+/* Maps that turn motions backwards: q[i] becomes sign[i] q[from[i]] + offset[i], and v[i] becomes
+ * -sign[i] v[from[i]]. nh_system_reversals tries all changes of signs, exchanges of two coordinates
+ * and half turns of angles, and returns how many of them reverse the motion, at most `room`; -1 if
+ * it cannot tell (more than 6 coordinates, constraints that are not linear, dependence on time,
+ * forces, conditions on positions). */
+typedef struct nh_reversal {
+    int coordinates;
+    int from[6], sign[6];
+    double offset[6];
+} nh_reversal;
+NH_API int nh_system_reversals(const nh_system *system, const double *q, const double *v,
+                               nh_reversal *list, int room);
+
+/* Where the passengers of a coupled system have no springs: the mean over a period of the driver
+ * of the force along the direction that the constraints leave them (for unit mass), and the mean of
+ * its size. If the mean is not 0, the passengers become faster without bound. */
+NH_API nh_status nh_system_mean_force(const nh_system *system, const double *q, const double *v,
+                                      double *mean, double *size, nh_report *report);
+
+/* The motion of a coupled system from a start: the driver's period, and the angles from 0 to pi,
+ * ascending, by which one period turns the passengers' state in the planes that it keeps (0: an
+ * axis that it keeps). The frequencies are 2 pi/period and angle/period. `nondegenerate`: whether
+ * no fixed relation holds between them at all energies of the driver. NH_NOT_APPLICABLE as for the
+ * latitude, except that angles may coincide. */
+typedef struct nh_frequencies {
+    bool rotating; /* the driver; otherwise it oscillates */
+    double period;
+    int modes;
+    double angle[9];
+    nh_answer nondegenerate;
+} nh_frequencies;
+NH_API nh_status nh_system_frequencies(nh_frequencies *out, const nh_system *system,
+                                       const double *q, const double *v, nh_report *report);
+
 /* The drift of the passengers' energy of a coupled system, as predicted from the equations of a
  * method (docs/theory.md). It needs two to eight linear passengers with springs, one admissible
  * direction, and a driver that moves periodically from this start; otherwise NH_NOT_APPLICABLE.

@@ -341,8 +341,7 @@ static void to_springs(const nh_latitude *l, const double *x, double *y)
 
 /* ---- the public functions ------------------------------------------------------------------ */
 
-/* Without memory, so that the answer never depends on whether there is enough. */
-static nh_status describe(nh_latitude *l, const nh_system *system, nh_report *report)
+static nh_status describe_driver(nh_latitude *l, const nh_system *system, nh_report *report)
 {
     const nh_facts *facts = &system->facts;
     int n = system->coordinates;
@@ -354,16 +353,23 @@ static nh_status describe(nh_latitude *l, const nh_system *system, nh_report *re
         return nh_fail(report, NH_NOT_APPLICABLE,
                        "the passengers of %s are not two to %d linear oscillators", system->name,
                        NH_PASSENGERS_MAX);
-    if (!facts->sprung_passengers)
-        return nh_fail(report, NH_NOT_APPLICABLE, "not all passengers of %s have a restoring force",
-                       system->name);
-    l->vectors = l->passengers % 2 ? 2 : 1;
     for (int i = 0, at = 0; i < n; i++)
         if (i != facts->driver)
             l->passenger[at++] = i;
     for (int a = 0; a < system->shape.angles; a++)
         l->periodic = l->periodic || system->shape.angle[a] == facts->driver;
     return NH_OK;
+}
+
+/* Without memory, so that the answer never depends on whether there is enough. */
+static nh_status describe(nh_latitude *l, const nh_system *system, nh_report *report)
+{
+    nh_status status = describe_driver(l, system, report);
+    if (status == NH_OK && !system->facts.sprung_passengers)
+        status = nh_fail(report, NH_NOT_APPLICABLE,
+                         "not all passengers of %s have a restoring force", system->name);
+    l->vectors = l->passengers % 2 ? 2 : 1;
+    return status;
 }
 
 static nh_status begin_evaluating(nh_latitude *l, nh_report *report)
@@ -400,18 +406,30 @@ bool nh_system_may_have_latitude(const nh_system *system)
     return describe(&trial, system, NULL) == NH_OK;
 }
 
+static nh_status follow_driver(nh_latitude *l, const double *q, const double *v, nh_report *report)
+{
+    l->mass = driver_mass(l);
+    double xi = l->periodic ? near_to(q[l->driver], 0) : q[l->driver];
+    return find_motion(l, xi, v[l->driver], report);
+}
+
+nh_status nh_latitude_begin_driver(nh_latitude *l, const nh_system *system, const double *q,
+                                   const double *v, nh_report *report)
+{
+    nh_status status = describe_driver(l, system, report);
+    if (status == NH_OK)
+        status = nh_engine_call(&l->engine, l->system, nh_variant_here(), 1,
+                                NH_FN_BIT(POTENTIAL) | NH_FN_BIT(MATRICES), report);
+    return status == NH_OK ? follow_driver(l, q, v, report) : status;
+}
+
 nh_status nh_latitude_begin(nh_latitude *l, const nh_system *system, const double *q,
                             const double *v, nh_report *report)
 {
     nh_status status = describe(l, system, report);
     if (status == NH_OK)
         status = begin_evaluating(l, report);
-    if (status == NH_OK) {
-        l->mass = driver_mass(l);
-        double xi = l->periodic ? near_to(q[l->driver], 0) : q[l->driver];
-        status = find_motion(l, xi, v[l->driver], report);
-    }
-    return status;
+    return status == NH_OK ? follow_driver(l, q, v, report) : status;
 }
 
 void nh_latitude_end(nh_latitude *latitude)

@@ -32,6 +32,9 @@ struct nh_latitude {
  * `latitude` is filled; begin with nh_latitude_begin and end with nh_latitude_end. */
 nh_status nh_latitude_begin(nh_latitude *latitude, const nh_system *system, const double *q,
                             const double *v, nh_report *report);
+/* The same without springs, for passengers that have none. */
+nh_status nh_latitude_begin_driver(nh_latitude *latitude, const nh_system *system, const double *q,
+                                   const double *v, nh_report *report);
 void nh_latitude_end(nh_latitude *latitude);
 
 /* The driver at a phase, and psi' there; the phase of a state. */

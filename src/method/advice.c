@@ -116,11 +116,11 @@ const char *nh_advise_fast(const nh_system *system, const char **reason)
          "positions"},
         {"lobatto-ab", on_positions,
          "two stages that preserve the conditions on positions at both ends: RATTLE"},
-        {"shifted", facts->linear_passengers,
+        {"shifted", facts->sprung_passengers,
          "one force evaluation per step; keeps the driver independent of the passengers, whose "
          "energy drifts by h^4 at most (staggered:passengers=whole: not at all)"},
         {"shifted", facts->quadratic && facts->reaction_is_linear,
-         "one force evaluation per step, no iteration; the energy drifts by h^4 at most"},
+         "one force evaluation per step, no iteration; a modified energy is kept up to h^4"},
         {"dla01", facts->coupled,
          "one force evaluation per step; keeps the driver independent of the passengers"},
         {"dla01", facts->reaction_is_linear, "one force evaluation per step, no iteration"},

@@ -92,6 +92,30 @@ def test_rotation_of_a_period(program, folder):
     check(abs(sum(mode["energy"] for mode in found["modes"]) - 1) < 1e-12, f"{found['modes']}")
 
 
+def test_frequencies(program, folder):
+    period, cosine = turned(2.82842712)
+    found = program.json("check", *CVT)["frequencies"]
+    check(abs(found["driver"] - 2 * math.pi / period) < 1e-8 and found["angles"][0] == 0, f"{found}")
+    check(abs(found["passengers"][1] - math.acos(cosine) / period) < 1e-8, f"{found}")
+    same((found["motion"], found["nondegenerate"]), ("rotating", True), "motion")
+    same(program.json("check", "knife-edge")["frequencies"], None, "without springs")
+
+
+def test_reversing_maps(program, folder):
+    """eps = 0, eps = .5 and the perturbed knife edge are three different cases."""
+    cases = {(): {"(x, y, xi)", "(-x, -y, xi)", "(-x, y, -xi)", "(x, -y, -xi)"}, ("--set", "eps=.5"): {"(x, y, xi)", "(-x, -y, xi)"}}
+    for words, maps in cases.items():
+        found = program.json("check", "pendulum-cvt", *words)
+        same((set(found["reversals"]), found["reverses_rotating_driver"]), (maps, not words), f"{words}")
+    for eps, integrable in ((0, True), (0.1, False)):
+        found = program.json("check", "knife-edge", "--set", f"eps={eps}")
+        # k.F = (cos xi - eps)/|(cos xi - eps, sin xi)|, and xi moves uniformly
+        force = [(math.cos(x) - eps) / math.hypot(math.cos(x) - eps, math.sin(x)) for x in (2 * math.pi * i / 1000 for i in range(1000))]
+        check(abs(abs(found["mean_force"]) - abs(sum(force)) / 1000) < 1e-9, f"{found['mean_force']}")
+        same("integrals" in found["fibration"], integrable, "integrable")
+        check(found["reverses_rotating_driver"] and "(x1, -x2, -xi)" in found["reversals"], f"{found['reversals']}")
+
+
 def main():
     return run_all(cases_in_folders(globals(), Program(sys.argv[1])))
 
