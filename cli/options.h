@@ -32,6 +32,8 @@ enum { /* groups; a command takes some of them. --json, --quiet and --help go wi
        OPTIONS_LINEARISE = 1 << 27, /* --sweep, --locate, --matrices, --keep-symmetries */
        OPTIONS_IMPORT = 1 << 22,    /* --wheels, --base, -o */
        OPTIONS_CONTROL = 1 << 28,   /* --about, --period, --weights, --noise, --matrices */
+       OPTIONS_LYAPUNOV = 1 << 29,  /* --time, --step, --count, --megno, --plot */
+       OPTIONS_PERIODIC = 1 << 30,  /* --period, --section, --relative, --follow, --step, --plot */
        OPTIONS_ENSEMBLE =
            1 << 9 /* --members, --random, --energy, --seed, --around, --sweep, --starts,
                      --table, --part */
@@ -63,15 +65,15 @@ typedef struct options {
     const char *times, *until, *section, *observe;                     /* NULL when not given */
     double step, time, tolerance, absolute, every_time, energy;        /* NaN when not given */
     double t0;
-    int64_t steps, every, threads, halvings, members, seed, port; /* -1 when not given */
-    const char *name;                                             /* NULL when not given */
-    const char *locate, *matrices, *weights, *noise;              /* NULL when not given */
-    double period;                                                /* NaN when not given */
+    int64_t steps, every, threads, halvings, members, seed, port;     /* -1 when not given */
+    const char *name;                                                 /* NULL when not given */
+    const char *locate, *matrices, *weights, *noise, *count, *follow; /* NULL when not given */
+    double period;                                                    /* NaN when not given */
     int backend, compensated, around, about, table, format, real, fmi,
         progress;              /* index into the choices of the table: the standard first */
     const char *wheels, *base; /* NULL when not given */
-    bool drift, keep_symmetries, estimate, no_estimate, no_open, quick, project, clear, refer,
-        latex, expand, json, quiet, help;
+    bool drift, megno, relative, keep_symmetries, estimate, no_estimate, no_open, quick, project,
+        clear, refer, latex, expand, json, quiet, help;
 } options;
 
 struct command;

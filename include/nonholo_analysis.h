@@ -374,6 +374,100 @@ NH_API nh_located nh_stability_located_at(const nh_stability *s, int index);
 NH_API int nh_stability_remarks(const nh_stability *s);
 NH_API const char *nh_stability_remark(const nh_stability *s, int index);
 
+/* ---- chaos --------------------------------------------------------------------------------- */
+
+/* Lyapunov exponents of the motion from the start of a run: the mean rates at which perturbations
+ * within the constraints grow, largest first, from the last nine tenths of the time. `bar` is their
+ * standard deviation, from averages over blocks of time that become longer as long as that makes a
+ * difference; `converged` says whether that was found. After a failure or a stop, what was computed
+ * until then is returned beside the status. */
+typedef struct nh_lyapunov_options {
+    size_t size;               /* see "options" in nonholo.h */
+    const nh_run_options *run; /* method, step or tolerance (1e-10), time, start */
+    int count;                 /* how many exponents; 0: all up to 4; -1: all */
+    void *user;
+    int (*progress)(void *user, int64_t done, int64_t all); /* nonzero: stop */
+} nh_lyapunov_options;
+NH_OPTIONS_DEFAULT(nh_lyapunov_options)
+typedef struct nh_lyapunov nh_lyapunov;
+NH_API nh_status nh_lyapunov_compute(nh_lyapunov **out, const nh_system *system,
+                                     const nh_lyapunov_options *options, nh_report *report);
+NH_API void nh_lyapunov_free(nh_lyapunov *l);
+typedef struct nh_exponent {
+    double value, bar;
+    bool converged;
+} nh_exponent;
+NH_API int nh_lyapunov_count(const nh_lyapunov *l);
+NH_API int nh_lyapunov_dimension(const nh_lyapunov *l); /* of the states that are possible */
+NH_API nh_exponent nh_lyapunov_exponent(const nh_lyapunov *l, int index);
+NH_API double nh_lyapunov_sum(const nh_lyapunov *l); /* NaN unless all were computed */
+/* The mean exponential growth factor of nearby orbits: tends to 2 for regular motions, and grows in
+ * proportion to the largest exponent for others. */
+NH_API double nh_lyapunov_megno(const nh_lyapunov *l);
+NH_API const nh_plan *nh_lyapunov_plan(const nh_lyapunov *l);
+/* The exponents as they were after each of many intervals of time, from the beginning. */
+NH_API int64_t nh_lyapunov_intervals(const nh_lyapunov *l);
+NH_API double nh_lyapunov_so_far(const nh_lyapunov *l, int64_t interval, int index, double *t);
+NH_API int nh_lyapunov_remarks(const nh_lyapunov *l);
+NH_API const char *nh_lyapunov_remark(const nh_lyapunov *l, int index);
+
+/* ---- periodic motions ---------------------------------------------------------------------- */
+
+/* The periodic motion nearest to a start: Newton's method on the map of a period, whose derivative
+ * is that of the run. Forces that are sines and cosines of time give the period; otherwise it is
+ * unknown, and a first guess is given or found. Where periodic motions form a family, the shortest
+ * steps are taken. With `relative`, the motion is periodic up to a symmetry.
+ *
+ * NH_NOT_CONVERGED: none was found; the report says how near the motion came. */
+typedef struct nh_periodic_options {
+    size_t size;               /* see "options" in nonholo.h */
+    const nh_run_options *run; /* method, step or tolerance (1e-12), start */
+    double period;             /* or a first guess of it; 0: none */
+    bool relative;
+    const char *follow; /* a parameter along which the family is followed, between these values */
+    double from, to;
+    void *user;
+    int (*progress)(void *user, double share); /* nonzero: stop */
+} nh_periodic_options;
+NH_OPTIONS_DEFAULT(nh_periodic_options)
+typedef struct nh_periodic nh_periodic;
+NH_API nh_status nh_periodic_find(nh_periodic **out, const nh_system *system,
+                                  const nh_periodic_options *options, nh_report *report);
+NH_API void nh_periodic_free(nh_periodic *p);
+NH_API double nh_periodic_period(const nh_periodic *p);
+NH_API double nh_periodic_residual(const nh_periodic *p); /* relative to the state */
+NH_API int nh_periodic_iterations(const nh_periodic *p);
+NH_API void nh_periodic_state(const nh_periodic *p, double *q, double *v);
+/* The symmetries of a relative motion, and by how much each moves the state in a period. */
+NH_API int nh_periodic_symmetries(const nh_periodic *p);
+NH_API const char *nh_periodic_symmetry_name(const nh_periodic *p, int index);
+NH_API double nh_periodic_shift(const nh_periodic *p, int index);
+/* Multipliers of perturbations within the constraints; those that are exactly 1 come last. */
+NH_API int nh_periodic_multipliers(const nh_periodic *p);
+NH_API void nh_periodic_multiplier(const nh_periodic *p, int index, double *re, double *im);
+/* The family along a parameter, upwards from the motion and then downwards, with the points where
+ * it turns back (a real multiplier passes 1), where one passes -1, and where a pair leaves the unit
+ * circle. The arrays live as long as the result. */
+typedef enum nh_orbit_kind {
+    NH_ORBIT_REGULAR,
+    NH_ORBIT_FOLD,
+    NH_ORBIT_DOUBLING,
+    NH_ORBIT_TORUS
+} nh_orbit_kind;
+typedef struct nh_orbit {
+    nh_orbit_kind kind;
+    double value, period; /* value: of the parameter */
+    const double *q, *v;
+    int multipliers;
+} nh_orbit;
+NH_API const char *nh_orbit_kind_name(nh_orbit_kind kind);
+NH_API int64_t nh_periodic_family(const nh_periodic *p);
+NH_API nh_orbit nh_periodic_member(const nh_periodic *p, int64_t index);
+NH_API void nh_periodic_member_multiplier(const nh_periodic *p, int64_t member, int index,
+                                          double *re, double *im);
+NH_API int nh_periodic_remarks(const nh_periodic *p);
+NH_API const char *nh_periodic_remark(const nh_periodic *p, int index);
+
 /* ---- the equations of motion in many states ------------------------------------------------ */
 
 /* M v' = F + (reactions of constraints), evaluated in many states at once, several at a time in the

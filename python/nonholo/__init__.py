@@ -8,6 +8,7 @@
 """
 
 from ._library import ComputationError, Error, ModelError, Remark, UsageError, lib as _lib
+from .chaos import Lyapunov, lyapunov
 from .comparison import Comparison, Order, compare, order
 from .drift import Drift, DriftLaw, drift
 from .ensembles import Ensemble, ensemble
@@ -16,6 +17,7 @@ from .exports import export
 from .imports import import_urdf
 from .functions import NotHere, from_functions
 from .linearisation import Linearisation, Located, linearise
+from .orbits import Orbit, Periodic, periodic
 from .regulator import Regulator, control
 from .stepper import Stepper
 from .symbolic import from_mechanics, from_sympy
@@ -35,10 +37,13 @@ __all__ = [
     "Facts",
     "Linearisation",
     "Located",
+    "Lyapunov",
     "Model",
     "ModelError",
     "NotHere",
+    "Orbit",
     "Order",
+    "Periodic",
     "Regulator",
     "Remark",
     "Stepper",
@@ -56,9 +61,11 @@ __all__ = [
     "import_urdf",
     "linearise",
     "load",
+    "lyapunov",
     "methods",
     "models",
     "order",
+    "periodic",
     "run",
     "simulate",
 ]

@@ -4,7 +4,7 @@
  * by side as long as their times are equal. Derivatives come from local.h, one state at a time. */
 #include <nonholo_analysis.h>
 
-#include "analysis/local.h"
+#include "analysis/functionals.h"
 #include "base/status.h"
 #include "system/attitude.h"
 
@@ -337,29 +337,16 @@ static nh_status go_to(const nh_dynamics *d, opened *o, const nh_states *at, int
                          d->system->name, (long long)i);
 }
 
-/* What velocities or accelerations add in the axes of a rotation that turns by dq: their shown or
- * inner form is linear in q and in them; the part without rotations is not of interest. */
-typedef void form(const nh_system *system, const double *q, const double *from, double *to);
-
-static void shown_form(const nh_system *system, const double *q, const double *from, double *to)
-{
-    nh_show_velocities(system, q, from, 1, to);
-}
-
-static void inner_form(const nh_system *system, const double *q, const double *from, double *to)
-{
-    nh_inner_velocities(system, q, from, to, 1);
-}
-
-/* `room` has place for three states. */
-static void add_turned(const nh_dynamics *d, form *by, const double *dq, const double *from, int n,
-                       int count, double *room, double *to)
+/* What accelerations add to those shown in the axes of rotations that turn by dq: they are linear
+ * in q there; the part without rotations is not of interest. `room` has place for three states. */
+static void add_turned(const nh_dynamics *d, const double *dq, const double *from, int n,
+                       double *room, double *to)
 {
     double *turned = room, *plain = turned + n, *zero = plain + n;
     memset(zero, 0, (size_t)n * sizeof *zero);
-    by(d->system, dq, from, turned);
-    by(d->system, zero, from, plain);
-    for (int i = 0; i < count; i++)
+    nh_show_velocities(d->system, dq, from, 1, turned);
+    nh_show_velocities(d->system, zero, from, 1, plain);
+    for (int i = 0; i < d->shown; i++)
         to[i] += turned[i] - plain[i];
 }
 
@@ -377,7 +364,7 @@ static void write_column(const nh_dynamics *d, const opened *o, const double *ch
             inner[r] += row[c] * z[c];
     }
     nh_show_velocities(d->system, point, inner, 1, to);
-    add_turned(d, shown_form, z, point + s->a, n, d->shown, room, to);
+    add_turned(d, z, point + s->a, n, room, to);
     for (int r = 0; r < d->shown; r++)
         out[r * columns + k] = to[r];
 }
@@ -387,16 +374,13 @@ static void write_by_state(const nh_dynamics *d, const opened *o, const double *
                            double *by_velocity)
 {
     const int n = o->local.n, positions = nh_dynamics_positions(d);
-    double *unit = o->one + 2 * n, *z = o->one + 6 * n;
+    double *room = o->one + 2 * n, *z = o->one + 6 * n;
     for (int k = 0; k < positions && by_position; k++) {
-        memset(z, 0, (size_t)(2 * n) * sizeof *z);
-        unit_velocity(d, point, k, unit, z);
-        add_turned(d, inner_form, z, v, n, n, unit, z + n);
+        nh_functional_direction(d->system, point, v, k, positions, room, z);
         write_column(d, o, change, point, z, positions, k, by_position);
     }
     for (int k = 0; k < d->shown && by_velocity; k++) {
-        memset(z, 0, (size_t)(2 * n) * sizeof *z);
-        unit_velocity(d, point, k, unit, z + n);
+        nh_functional_direction(d->system, point, v, positions + k, positions, room, z);
         write_column(d, o, change, point, z, d->shown, k, by_velocity);
     }
 }

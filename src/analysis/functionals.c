@@ -1,7 +1,10 @@
 /* The coordinates of perturbations that users see: see functionals.h. */
 #include "analysis/functionals.h"
 
+#include "system/attitude.h"
+
 #include <stdio.h>
+#include <string.h>
 
 /* The rotation that contains a coordinate, or -1. */
 static int rotation_at(const nh_problem *p, int coordinate)
@@ -73,4 +76,24 @@ void nh_functionals_fill(const nh_local *s, const double *point, double *e)
         rate_row(q + first, i, e + rate * size + nq + first);
         rate_row_of_position(v + first, i, e + rate++ * size + first);
     }
+}
+
+/* Inner velocities are linear in q, of rotations, and in those shown; so what a turn dq adds is
+ * their form for dq, but for velocities that belong to no rotation. */
+void nh_functional_direction(const nh_system *system, const double *q, const double *v,
+                             int functional, int positions, double *room, double *z)
+{
+    const int n = system->velocities;
+    double *unit = room, *plain = unit + n, *zero = plain + n;
+    memset(z, 0, 2 * (size_t)n * sizeof *z);
+    memset(unit, 0, (size_t)n * sizeof *unit);
+    unit[functional < positions ? functional : functional - positions] = 1;
+    nh_inner_velocities(system, q, unit, functional < positions ? z : z + n, 1);
+    if (functional >= positions)
+        return;
+    memset(zero, 0, (size_t)n * sizeof *zero);
+    nh_inner_velocities(system, z, v, z + n, 1);
+    nh_inner_velocities(system, zero, v, plain, 1);
+    for (int i = 0; i < n; i++)
+        z[n + i] -= plain[i];
 }

@@ -9,6 +9,12 @@
 /* e[functionals][coordinates + n], which is zero. */
 void nh_functionals_fill(const nh_local *s, const double *point, double *e);
 
+/* The perturbation z = (dq, dv inner) of a state (q, v as users see it) that belongs to a unit of
+ * one functional: of a position if it is less than `positions`, else of a velocity. `room` has
+ * place for 3 states. */
+void nh_functional_direction(const nh_system *system, const double *q, const double *v,
+                             int functional, int positions, double *room, double *z);
+
 /* "x", "R.2", "x'", "R.w1" */
 void nh_functional_name(const nh_system *system, int functional, char *out, size_t room);
 

@@ -147,6 +147,9 @@ nh_status nh_mass_needed(nh_mechanics *mechanics, nh_report *report);
 
 /* Whether time itself occurs in the equations of motion, or in the defaults of open inputs. */
 bool nh_mechanics_uses_time(nh_mechanics *mechanics);
+/* The period of the equations if time occurs only in sines and cosines at even rates; NAN
+ * otherwise. */
+double nh_mechanics_period(nh_mechanics *mechanics);
 
 /* Forces that depend on reactions (friction.c). In order: takes them out of the model's forces;
  * gives B an entry for every velocity; appends B and N itself, or N beyond (dN/dpsi) psi, to a

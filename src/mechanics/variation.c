@@ -7,6 +7,7 @@
  * A change consists of dq, dv, du (named parameters are inputs after the others), dlambda, dv'. */
 #include "mechanics/mechanics.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* The changes begin at index `first` of the extra arguments. Those before `constant` that are not
@@ -154,4 +155,68 @@ bool nh_mechanics_uses_time(nh_mechanics *s)
     if (!ok)
         nh_graph_fail(s->g);
     return uses;
+}
+
+/* The rates of sines and cosines of time among the nodes below the roots. False if time occurs
+ * elsewhere, or not evenly in them. */
+static bool list_rates(nh_graph *g, const nh_expr *node, size_t nodes, const nh_expr_list *roots,
+                       double *rate, size_t *rates)
+{
+    bool *bare = calloc(nh_graph_size(g) + 1, sizeof *bare), only = bare != NULL;
+    *rates = 0;
+    for (size_t i = 0; i < nodes && only; i++) {
+        const nh_node n = nh_look(g, node[i]);
+        bool some = n.kind == NH_INPUT && n.which == NH_TIME;
+        for (size_t k = 0; n.kind != NH_INPUT && k < n.count; k++)
+            some |= bare[n.operand[k].expr];
+        bare[node[i]] = some;
+        if (!some || n.kind != NH_CALL1 || (n.which != NH_SIN && n.which != NH_COS))
+            continue;
+        nh_partials by_time;
+        double value = 0;
+        only = nh_gradient(g, n.operand[0].expr, NH_TIME, &by_time);
+        only = only && nh_is_number(g, nh_partial_of(&by_time, 0), &value) && value != 0;
+        nh_partials_free(&by_time);
+        rate[(*rates)++] = fabs(value);
+        bare[node[i]] = false;
+    }
+    for (size_t i = 0; i < roots->count && only; i++)
+        only = !bare[roots->item[i]];
+    free(bare);
+    return only;
+}
+
+/* The shortest time that is a whole number of periods for all rates; NAN: none is found. */
+static double common_period(const double *rate, size_t rates)
+{
+    enum { MOST = 120 };
+    for (int turns = 1; turns <= MOST; turns++) {
+        bool fits = true;
+        for (size_t i = 0; i < rates && fits; i++) {
+            const double times = turns * rate[i] / rate[0];
+            fits = round(times) >= 1 && fabs(times - round(times)) < 1e-9 * times;
+        }
+        if (fits)
+            return turns * 6.283185307179586477 / rate[0];
+    }
+    return NAN;
+}
+
+double nh_mechanics_period(nh_mechanics *s)
+{
+    nh_expr_list all = {0};
+    nh_expr *reached = NULL, *work = calloc((size_t)s->n + 1, sizeof *work);
+    size_t count = 0, rates = 0;
+    bool ok = work && list_equations(s, work, &all) &&
+              nh_reach(s->g, all.item, all.count, &reached, &count);
+    double *rate = ok ? malloc((count + 1) * sizeof *rate) : NULL, period = NAN;
+    for (int i = 0; i < s->problem->inputs; i++)
+        ok &= s->problem->input[i].table.rows <= 1;
+    if (ok && rate && list_rates(s->g, reached, count, &all, rate, &rates))
+        period = rates > 0 ? common_period(rate, rates) : NAN;
+    free(rate);
+    free(reached);
+    free(work);
+    nh_expr_list_free(&all);
+    return period;
 }

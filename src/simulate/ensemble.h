@@ -34,7 +34,7 @@ typedef struct nh_worker nh_worker;
 
 struct nh_ensemble {
     nh_simulation *simulation;
-    nh_system *own; /* the system of the first combination, if it was built here */
+    nh_system *own;     /* the system of the first combination, if it was built here */
     nh_system *nominal; /* without swept and varied values, if it was built here */
     const nh_system *system;
     nh_choice choice;

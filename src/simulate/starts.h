@@ -8,9 +8,10 @@
  * distributed, coordinates on which the energy does not depend normally about the centre with
  * deviation 1; the other coordinates and the velocities lie in a random direction from the centre
  * (coordinates `centre`, or the origin if it is NULL, at rest), at the distance where the state has
- * the given energy, or nearer if a mechanism at rest never reaches it in that direction. If constraints are known to be holonomic, their integrals have the same values
- * as at `centre`, or at the model's start if `centre` is NULL. The same `seed` and `item` always
- * give the same state. Returns NH_BAD_START if no such state is found in a thousand directions. */
+ * the given energy, or nearer if a mechanism at rest never reaches it in that direction. If
+ * constraints are known to be holonomic, their integrals have the same values as at `centre`, or at
+ * the model's start if `centre` is NULL. The same `seed` and `item` always give the same state.
+ * Returns NH_BAD_START if no such state is found in a thousand directions. */
 nh_status nh_random_start(const nh_system *system, double t, double energy, uint64_t seed,
                           uint64_t item, const double *centre, double *q, double *v,
                           nh_report *report);

@@ -293,6 +293,29 @@ nh_status nh_system_build_open(nh_system **out, const nh_system *system, const b
     return status;
 }
 
+nh_status nh_system_build_set(nh_system **out, const nh_system *system, const char *parameter,
+                              double value, nh_report *report)
+{
+    const nh_problem *from = system->mechanics->problem;
+    const char **setting = calloc(from->settings + 2, sizeof *setting);
+    char text[NH_NAME_LONGEST + 40];
+    nh_status status = NH_NO_MEMORY;
+    nh_model *model = NULL;
+    *out = NULL;
+    if (!setting)
+        return nh_fail_memory(report);
+    memcpy(setting, from->setting, from->settings * sizeof *setting);
+    nh_print(text, sizeof text, "%s=%.17g", parameter, value);
+    setting[from->settings] = text;
+    status = nh_model_parse(&model, from->file, from->text, strlen(from->text), report);
+    if (status == NH_OK)
+        status =
+            nh_system_build(out, model, (const char *const *)setting, from->settings + 1, report);
+    nh_model_free(model);
+    free(setting);
+    return status;
+}
+
 static nh_status check_functions(const nh_functions *f, nh_report *report)
 {
     if (f->coordinates < 1 || f->coordinates > 10000)

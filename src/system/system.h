@@ -51,6 +51,10 @@ nh_status nh_system_build_named(nh_system **out, const nh_system *system, nh_rep
 nh_status nh_system_build_open(nh_system **out, const nh_system *system, const bool *input,
                                nh_report *report);
 
+/* The same with another value of a parameter. */
+nh_status nh_system_build_set(nh_system **out, const nh_system *system, const char *parameter,
+                              double value, nh_report *report);
+
 /* The tape of a function; NULL with a report if it cannot be made. */
 nh_status nh_system_tape(const nh_tape **out, const nh_system *system, nh_fn fn, nh_report *report);
 
