@@ -39,10 +39,10 @@ static void print_text(const nh_lyapunov *l, const subject *s, const options *gi
            nh_lyapunov_dimension(l));
     for (int i = 0; i < nh_lyapunov_count(l); i++) {
         const nh_exponent x = nh_lyapunov_exponent(l, i);
-        printf("  %-4d %14.8g +- %-10.2g%s\n", i + 1, x.value, x.bar,
+        printf("  %-4d %14.8g +- %.2g%s\n", i + 1, x.value, x.bar,
                x.converged                  ? ""
-               : fabs(x.value) <= 2 * x.bar ? "not converged; zero within its bar"
-                                            : "not converged");
+               : fabs(x.value) <= 2 * x.bar ? "   not converged; zero within its bar"
+                                            : "   not converged");
     }
     if (isfinite(nh_lyapunov_sum(l)))
         printf("  sum  %14.8g\n", nh_lyapunov_sum(l));
