@@ -168,7 +168,7 @@ static const specification specifications[] = {
     {"output", 'o', TEXT, OPTIONS_OUTPUT, AT(output), "FILE.h5|.csv|.npy|.npz",
      "write the recorded points; '-' writes CSV to standard output", 0, 0},
     {"plot", 0, TEXT, OPTIONS_OUTPUT, AT(plot), "FILE.svg|.png|.pdf|.html",
-     "plot the recorded points", 0, 0},
+     "plot the recorded points; of a trajectory also films: .gif, .mp4, .webm", 0, 0},
     {"plot", 0, TEXT, OPTIONS_PLOT, AT(plot), "FILE.svg|.png|.pdf|.html", "plot the errors", 0, 0},
     {"wheels", 0, TEXT, OPTIONS_IMPORT, AT(wheels), "NAME,NAME=RADIUS",
      "links or joints that are wheels (cylinders on continuous joints that touch the ground)", 0,

@@ -5,8 +5,9 @@
 
 const part = (id) => document.getElementById(id);
 const root = document.documentElement.dataset;
+const KEPT = "nonholo-playground"; // the name under which the browser stores the last state
 const SECTION = 2; // the simulation whose states at events are recorded
-const FIRST_MODEL = "chaplygin-sleigh";
+const FIRST_MODEL = "rolling-coin";
 
 // ---- the worker ----
 
@@ -137,6 +138,7 @@ class Playground {
         const assigned = (knobs) => [...knobs.own].map(([name, value]) => name + "=" + value);
         this.asked = Date.now();
         this.timer = 0;
+        this.keep();
         this.watch();
         this.id++;
         this.runs = runs.length;
@@ -173,12 +175,14 @@ class Playground {
         this.library = message.library;
         root.ready = Math.round(performance.now());
         if (this.stopped) { this.stopped = false; return; }
-        makeGallery(this.library.models, (model) => this.load({ model: model.name }));
+        makeGallery(this.library.models, (model) => this.choose(model.name));
         await this.fromLink();
     }
 
     on_text(message) {
-        if (message.text) this.load({ text: message.text });
+        if (!message.text) return;
+        this.origin = { name: message.name, text: message.text };
+        this.load({ text: message.text });
     }
 
     on_broken(message) {
@@ -260,7 +264,8 @@ class Playground {
             this.player.pace(one.plan.time);
             this.player.time = this.player.first;
             this.player.last = one.last;
-            this.player.play();
+            if (calmly.matches || (this.player.held && !another)) this.player.go(this.player.first);
+            else this.player.play();
         }
     }
 
@@ -338,7 +343,7 @@ class Playground {
         this.say(failed.length ? failed.map((one) => named(one) + "ended at t = " + shortNumber(one.last)).join("; ") : "simulated to t = " + shortNumber(this.player.last));
         if (failed.length) { root.failed = failed[0].progress.error.text; this.complain(failed.map((one) => named(one) + one.progress.error.text).join("\n")); }
         this.judging = setTimeout(() => known.forEach((one, which) => { if (!one.progress.error) this.engine.send({ kind: "estimate", id: this.id, which }); }), 700);
-        if (!this.player.playing) this.player.play();
+        if (!this.player.playing && !this.player.held) this.player.play();
         root.done = Number(root.done || 0) + 1;
         this.finished = this.id;
     }
@@ -419,10 +424,63 @@ class Playground {
             other: value("other"), otherOptions: value("other-options"), control: value("control"), amount: value("amount"), time: value("time"), compare: part("compare").checked };
     }
 
+    // From the gallery: the address of what was there stays in the history, so Back returns to it.
+    async choose(name) {
+        const before = this.content(), changed = !this.isOrigin(before);
+        await this.keepNow();
+        history.pushState(null, "", "#model=" + encodeURIComponent(name));
+        this.load({ model: name });
+        this.notice(changed ? "Your changes are one step back:" : "", "Undo", () => history.back());
+    }
+
+    // ---- work is not lost: it is in the address and in the storage of the browser ----
+
+    isOrigin(content) {
+        const plain = { ...content, text: "", settings: 0, start: 0, compare: 0 };
+        return Boolean(this.origin) && content.text === this.origin.text && !content.compare && !Object.keys(content.settings).length && !Object.keys(content.start).length && Object.values(plain).every((x) => !x);
+    }
+
+    keep() {
+        clearTimeout(this.keeping);
+        this.keeping = setTimeout(() => this.keepNow(), 400);
+    }
+
+    async keepNow() {
+        clearTimeout(this.keeping);
+        const content = this.content(), same = this.isOrigin(content), link = same ? "model=" + encodeURIComponent(this.origin.name) : await linkOf(content);
+        try {
+            localStorage.setItem(KEPT, link);
+        } catch (error) {
+            root.unkept = error.name; // no storage, or none for pages from disk: the address remains
+        }
+        if ("#" + link !== location.hash) history.replaceState(null, "", "#" + link);
+    }
+
+    kept() {
+        try {
+            return localStorage.getItem(KEPT) || "";
+        } catch (error) {
+            return "";
+        }
+    }
+
     async fromLink() {
-        const content = await contentOf(location.hash.slice(1));
+        const asked = location.hash.slice(1), content = await contentOf(asked || this.kept());
         const known = content && (content.text !== undefined || this.library.models.some((one) => one.name === content.model));
-        if (location.hash.length > 1 && !known) this.say("the link could not be read");
-        this.load(known ? content : { model: FIRST_MODEL });
+        this.notice(!asked || known ? "" : content && content.model !== undefined ? "There is no model “" + content.model.slice(0, 60) + "”; the gallery lists those that there are." : "The link is damaged or incomplete, so it cannot be opened.");
+        if (known) this.load(content);
+        else if (asked && this.editor.text && this.playedModel) this.keep();
+        else this.load({ model: FIRST_MODEL });
+    }
+
+    // A line above everything else, which stays until it is closed.
+    notice(text, label, action) {
+        const place = part("notice");
+        place.textContent = "";
+        place.hidden = !text;
+        if (!text) return;
+        element("span", { textContent: text }, place);
+        if (action) element("button", { type: "button", textContent: label, onclick: () => { this.notice(""); action(); } }, place);
+        element("button", { type: "button", textContent: "Close", onclick: () => this.notice("") }, place);
     }
 }

@@ -48,7 +48,7 @@ function begin() {
     window.addEventListener("resize", fresh);
     darkly.addEventListener("change", () => { plots.redraw(); player.go(player.time); });
     player.go(wish.has("t") ? Number(wish.get("t")) : times[0]);
-    if (view && !wish.has("t")) player.play();
+    if (view && !wish.has("t") && !player.held) player.play();
     requestAnimationFrame(() => {
         player.go(player.time); // the scales of the plots are known only now
         root.frames = data.scene ? times.length : 0;

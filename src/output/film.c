@@ -15,11 +15,12 @@
 static const char *const endings[] = {".gif", ".mp4", ".webm", NULL};
 enum { ARGUMENTS = 24 };
 
-/* Pictures, their size, and how many per second; a GIF has fewer, since each adds to its size. */
+/* Pictures, their size, and how many per second: as slides show them; a GIF has fewer, since each
+ * adds to its size. */
 static const struct {
     int pictures, width, height;
     const char *rate;
-} formats[] = {{90, 400, 300, "10"}, {250, 720, 540, "25"}, {250, 720, 540, "25"}};
+} formats[] = {{200, 800, 450, "25"}, {300, 1280, 720, "30"}, {300, 1280, 720, "30"}};
 
 typedef struct studio {
     nh_workshop place;
@@ -179,7 +180,7 @@ static nh_status collect(const studio *s, nh_report *report)
 static nh_status join(const studio *s, nh_report *report)
 {
     static const char *const coding[][6] = {
-        {"-vf", "split[a][b];[a]palettegen=max_colors=32[p];[b][p]paletteuse=dither=none", NULL},
+        {"-vf", "split[a][b];[a]palettegen=max_colors=64[p];[b][p]paletteuse=dither=none", NULL},
         {"-c:v", "libx264", "-pix_fmt", "yuv420p", NULL},
         {"-c:v", "libvpx-vp9", "-b:v", "0", NULL}};
     const char *argument[ARGUMENTS] = {

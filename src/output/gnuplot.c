@@ -31,7 +31,9 @@ static nh_status check_ending(const char *path, nh_report *report)
     if (nh_file_ending(path, endings) >= 0)
         return NH_OK;
     return nh_fail(report, NH_BAD_ARGUMENT,
-                   "%s: pictures are drawn into files ending in .svg, .png, .pdf or .html", path);
+                   "%s: pictures are drawn into files ending in .svg, .png or .pdf, pages for a "
+                   "browser into .html, and of a trajectory also films into .gif, .mp4 or .webm",
+                   path);
 }
 
 void nh_gnuplot_abandon(nh_gnuplot *gnuplot)

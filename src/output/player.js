@@ -3,6 +3,7 @@
 "use strict";
 
 const darkly = window.matchMedia("(prefers-color-scheme: dark)");
+const calmly = window.matchMedia("(prefers-reduced-motion: reduce)");
 const ink = () => (darkly.matches ? "#ddd" : "#222");
 const curveColours = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7f7f7f"];
 
@@ -30,7 +31,7 @@ const wrapped = (v) => (Number.isFinite(v) ? v - 2 * Math.PI * Math.round(v / (2
 
 class Player {
     constructor(first, last, show) {
-        Object.assign(this, { first, last, show, time: first, playing: false, growing: false });
+        Object.assign(this, { first, last, show, time: first, playing: false, growing: false, held: calmly.matches }); // held: wait for the reader
         this.pace(last - first);
         this.tick = this.tick.bind(this);
     }
@@ -50,6 +51,7 @@ class Player {
     play() {
         if (this.playing || !(this.last > this.first)) return;
         this.playing = true;
+        this.held = false;
         this.before = undefined;
         if (this.time >= this.last) this.time = this.first;
         requestAnimationFrame(this.tick);
@@ -58,6 +60,7 @@ class Player {
 
     pause() {
         this.playing = false;
+        this.held = true;
         if (this.changed) this.changed();
     }
 

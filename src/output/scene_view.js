@@ -234,7 +234,7 @@ class SceneView {
         this.canvas.addEventListener("touchstart", (e) => { before = e.touches.length === 2 ? seen(e) : null; }, { passive: true });
         for (const end of ["touchend", "touchcancel"]) this.canvas.addEventListener(end, () => { before = null; });
         this.canvas.addEventListener("touchmove", (e) => {
-            if (!before || e.touches.length !== 2) return;
+            if (!before || e.touches.length !== 2 || !e.cancelable) return; // not cancelable: the page is scrolling
             e.preventDefault();
             const now = seen(e);
             this.camera.zoomBy(now.gap / Math.max(1, before.gap));

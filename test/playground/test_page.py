@@ -27,7 +27,7 @@ class Page:
     def __init__(self, browser, address, program):
         self.browser, self.address, self.program = browser, address, program
 
-    def open(self, fragment="", width=1400, dark=False):
+    def open(self, fragment="#model=chaplygin-sleigh", width=1400, dark=False):
         self.browser.page(width, 900, dark)
         self.browser.open(self.address + fragment)
         self.browser.until(f"{DATA}.ready", "the library")
@@ -270,6 +270,57 @@ def says_that_there_is_no_webgl(page):
     page.clean()
 
 
+def work_is_not_lost(page):
+    """Edits survive a reload, a page opened anew, the gallery and Back; the address is that of the model."""
+    text = OSCILLATOR + "# kept\n"
+    page.open()
+    page.finished()
+    before = page.browser.evaluate(DONE)
+    page.write(text)
+    page.browser.until(f"{DONE} > {before} && location.hash.startsWith('#m=')", "the edited model in the address")
+    page.browser.call("Page.reload")
+    page.browser.until(f"document.readyState === 'complete' && {DATA}.done && document.querySelector('#editor textarea').value.length", "the page again")
+    same(page.browser.evaluate(f"{FIELD}.value"), text, "text after a reload")
+    page.open("")
+    page.finished()
+    same(page.browser.evaluate(f"{FIELD}.value"), text, "text after the page was opened anew")
+    page.after("[...document.querySelectorAll('.card')].find((c) => c.textContent.startsWith('heavy-top')).click()")
+    same(page.browser.evaluate("location.hash"), "#model=heavy-top", "address")
+    check("Undo" in page.browser.evaluate("document.getElementById('notice').textContent"), "a way back")
+    page.after("history.back()")
+    same(page.browser.evaluate(f"{FIELD}.value"), text, "text after Back")
+    page.after("[...document.querySelectorAll('.card')].find((c) => c.textContent.startsWith('heavy-top')).click()")
+    page.after("document.querySelector('#notice button').click()")
+    same(page.browser.evaluate(f"{FIELD}.value"), text, "text after Undo")
+    page.clean()
+
+
+def bad_links_say_so(page):
+    for link, said in ("#model=nothing", "no model “nothing”"), ("#m=AAAA", "damaged"), ("#m=%", "damaged"):
+        page.open(link)
+        page.finished()
+        check(said in page.browser.evaluate("document.getElementById('notice').innerText"), f"{link} is named")
+        page.clean()
+    page.open("#model=rattleback")
+    page.finished()
+    same(page.browser.evaluate("document.getElementById('notice').hidden"), True, "no notice")
+
+
+def pausing_stays_paused(page):
+    page.open("#model=rolling-disk")
+    page.finished()
+    page.browser.evaluate("document.querySelector('.controls button').click(), playground.player.go(1)")
+    page.after("(() => { const s = document.querySelector('#parameters input[type=range]'); s.value = 2; s.dispatchEvent(new Event('input')); })()")
+    page.browser.evaluate("new Promise((done) => setTimeout(done, 300))")
+    same(page.browser.evaluate("[playground.player.playing, playground.player.time]"), [False, 1], "paused at the same time")
+    page.browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-reduced-motion", "value": "reduce"}])
+    page.browser.open("about:blank")
+    page.browser.open(page.address + "#model=rolling-disk")
+    page.finished()
+    same(page.browser.evaluate("playground.player.playing"), False, "nothing moves by itself for those who want no motion")
+    page.clean()
+
+
 def shares(page):
     page.open()
     page.finished()
@@ -373,7 +424,7 @@ def main():
     if not os.path.exists(path):
         print("skipped: there is no page ('make playground', which needs emscripten)")
         return 77
-    cases = moves, errors_are_under_their_line, completes, sliders_and_start, compares, plots_cover_the_data, plots_follow_the_time, runs_are_told_apart, camera_has_limits, says_that_there_is_no_webgl, shares, exports, fits_on_a_phone, texts_stay_texts
+    cases = moves, errors_are_under_their_line, completes, sliders_and_start, compares, plots_cover_the_data, plots_follow_the_time, runs_are_told_apart, camera_has_limits, says_that_there_is_no_webgl, work_is_not_lost, bad_links_say_so, pausing_stays_paused, shares, exports, fits_on_a_phone, texts_stay_texts
     with Browser() as browser:
         page = Page(browser, "file://" + path, program)
         tests = [(case.__name__, lambda case=case: case(page)) for case in cases]
