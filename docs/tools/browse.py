@@ -53,6 +53,8 @@ def check_search(browser, manual):
     check(found and " hidden" not in found[0].split(">")[0], "the search shows nothing")
     links = re.findall(r'<a href="([\w-]+\.html)', found[1])
     check(len(links) >= 5 and "<mark>" in found[1], f"the search for 'passenger energy' finds only {links}")
+    dom = browser.dom(f"file://{manual}/index.html?search=poincare+sections", 1200)
+    check("<mark>Poincaré</mark> <mark>section</mark>" in dom, "the search does not fold accents and plurals")
     dom = browser.dom(f"file://{manual}/index.html?search=glossary", 1200)
     first = re.search(r'<div id="found".*?<a href="([^"]*)"', dom, re.S)
     check(first and first[1].startswith("glossary.html"), "the search for 'glossary' does not begin with the glossary")

@@ -64,11 +64,24 @@ function addCopyButton(pre) {
         setTimeout(() => { button.textContent = "Copy"; }, 1500);
     });
     box.append(pre, button);
+    /* what has to be scrolled can be reached by keyboard */
+    new ResizeObserver(() => { if (pre.scrollWidth > pre.clientWidth) pre.tabIndex = 0; else pre.removeAttribute("tabindex"); }).observe(pre);
 }
 
 /* ---- Search: search.js, which the build writes, has the text of every section. ---- */
 
 const SHOWN = 12;
+
+/* Without accents and capitals; letters keep their places. */
+function folded(text) {
+    return [...text].map(letter => letter.normalize("NFD")[0].toLowerCase().padEnd(letter.length)).join("");
+}
+
+/* What singular and plural have in common. */
+function stem(word) {
+    if (word.length < 5 || /(ss|us|is)$/.test(word)) return word;
+    return word.replace(/(ies|y|s)$/, "");
+}
 
 function loadIndex() {
     if (!loadIndex.promise)
@@ -76,7 +89,7 @@ function loadIndex() {
             const script = document.createElement("script");
             script.src = "search.js";
             script.onload = () => resolve(window.SEARCH.map(([page, address, heading, text]) => ({
-                page, address, heading, text, title: (page + " " + heading).toLowerCase(), lower: text.toLowerCase(),
+                page, address, heading, text, title: folded(page + " " + heading), lower: folded(text),
             })));
             script.onerror = reject;
             document.head.append(script);
@@ -104,9 +117,9 @@ function marked(text, words) {
     const out = document.createDocumentFragment();
     const pattern = new RegExp(words.map(w => w.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|"), "gi");
     let last = 0;
-    for (const match of text.matchAll(pattern)) {
+    for (const match of folded(text).matchAll(pattern)) {
         const mark = document.createElement("mark");
-        mark.textContent = match[0];
+        mark.textContent = text.slice(match.index, match.index + match[0].length);
         out.append(text.slice(last, match.index), mark);
         last = match.index + match[0].length;
     }
@@ -131,7 +144,7 @@ function resultOf(entry, words) {
 }
 
 async function search(query, found) {
-    const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+    const words = folded(query).split(/\s+/).filter(Boolean).map(stem);
     search.latest = query;
     if (!words.length) {
         found.hidden = true;

@@ -113,7 +113,7 @@ void nh_page_uplot(nh_file *file)
     nh_file_text(file, nh_uplot_style.text);
     nh_file_text(file, "\n</style>\n<!-- uPlot:\n");
     nh_file_text(file, nh_uplot_licence.text);
-    nh_file_text(file, "-->\n</head>\n<body>\n");
+    nh_file_text(file, "-->\n</head>\n<body>\n<main>\n");
 }
 
 void nh_page_title(nh_file *file, const char *title)
@@ -125,6 +125,7 @@ void nh_page_title(nh_file *file, const char *title)
 
 nh_status nh_page_end(nh_file *file, const nh_page_part *const *script, nh_report *report)
 {
+    nh_file_text(file, "</main>\n");
     for (int i = 0; script[i]; i++) {
         nh_file_text(file, "<script>");
         nh_file_text(file, script[i]->text);
@@ -284,7 +285,7 @@ nh_status nh_page_of_grid(const nh_grid *grid, const char *path, const char *tit
     nh_status status = nh_page_begin(&file, path, title, no_scripts, report);
     if (status != NH_OK)
         return status;
-    nh_file_text(file, "</style>\n</head>\n<body>\n");
+    nh_file_text(file, "</style>\n</head>\n<body>\n<main>\n");
     nh_page_title(file, title);
     nh_file_text(file, "<table>\n");
     put_groups(file, grid);
