@@ -68,6 +68,16 @@ static int check_kind(const options *given)
     if (given->starts && (given->q || given->v))
         return complain("--starts and --%s cannot be combined: both give start states",
                         given->q ? "q" : "v");
+    if (given->observe)
+        return complain(
+            "--observe needs one trajectory; observables of the model are columns here");
+    if (!isnan(given->after) && !given->section)
+        return complain("--after needs --section EVENT, whose first states it leaves out");
+    if (given->section && given->output && !is_csv(given->output))
+        return complain(
+            "--section of an ensemble is written as a table, to FILE.csv; %s is for all "
+            "trajectories",
+            given->output);
     if (given->sweep_count > SWEEPS_MAX)
         return complain("an ensemble has at most %d sweeps", SWEEPS_MAX);
     return 0;
@@ -139,6 +149,7 @@ static void choose_run(ensemble_job *c, const options *given, int64_t steps)
     how->absolute =
         isnan(given->absolute) || !(how->tolerance > 0 || !stepped) ? 0 : given->absolute;
     how->every = given->every > 0 ? given->every : 0;
+    how->until = given->until;
     how->t0 = given->t0;
     how->stop = is_interrupted;
 }
@@ -157,6 +168,8 @@ static void fill_options(ensemble_job *c, const options *given)
     wanted->fixed_energy = !isnan(given->energy);
     wanted->energy = given->energy;
     wanted->seed = given->seed > 0 ? (uint64_t)given->seed : 0;
+    wanted->section = given->section;
+    wanted->section_after = isnan(given->after) ? -INFINITY : given->after;
     wanted->around_start = given->around == AROUND_START;
     wanted->project = given->project;
     wanted->fixed = given->keep;
@@ -168,7 +181,9 @@ static void fill_options(ensemble_job *c, const options *given)
     wanted->user = c;
     wanted->progress = show_progress;
     wanted->member =
-        given->output && !archive && given->table != TABLE_STATISTICS ? add_member : NULL;
+        given->output && !archive && !given->section && given->table != TABLE_STATISTICS
+            ? add_member
+            : NULL;
     wanted->keep = given->plot ? rows_to_draw(c) : NH_KEEP_ADVISED;
 }
 
@@ -252,7 +267,9 @@ static int write_files(ensemble_job *c, const options *given)
         if (nh_table_commit(c->table, &report) != NH_OK)
             answer = complain_report(&report);
         c->table = NULL;
-    } else if (given->output && !c->wanted.output)
+    } else if (given->output && given->section)
+        answer = write_section(c, given->output);
+    else if (given->output && !c->wanted.output)
         answer = write_statistics(c, given->output);
     c->output = answer ? NULL : given->output;
     if (given->plot) {
@@ -363,7 +380,8 @@ const command command_ensemble = {
             "are machines that differ in parameters and start values, which are drawn (--random),\n"
             "listed (--members FILE.csv) or swept. Start values off the constraints are projected\n"
             "onto them. A value that is drawn depends only on the seed, on its name and on the\n"
-            "number of the member. Prints the\n"
+            "number of the member. With --section EVENT, the states at an event are kept: swept\n"
+            "over a parameter, -o FILE.csv and --plot give a bifurcation diagram. Prints the\n"
             "mean, variance and range of the energy error, the constraints and the observables\n"
             "over the members. The results do not depend on the number of threads or on the order\n"
             "of the members. A member that fails is reported; the others continue.",
@@ -373,9 +391,12 @@ const command command_ensemble = {
         "nonholo ensemble pendulum-cvt --sweep eps=0:0.5:51 --method dla01 --step 0.1 \\\n"
         "        --time 300 -o members.csv --table members\n"
         "nonholo ensemble bicycle --members 1000 --random \"m=normal(1, 0.1)\" \\\n"
-        "        --random \"lean=uniform(-5*deg, 5*deg)\" -o bicycles.h5",
+        "        --random \"lean=uniform(-5*deg, 5*deg)\" -o bicycles.h5\n"
+        "nonholo ensemble driven.nh --sweep f=0.9:1.2:400 --section beat --after 200 --time 400 "
+        "\\\n"
+        "        --plot diagram.svg",
     .options = OPTIONS_MODEL | OPTIONS_METHOD | OPTIONS_TIME | OPTIONS_SPEED | OPTIONS_OUTPUT |
-               OPTIONS_ENSEMBLE | OPTIONS_KEEP | OPTIONS_TOLERANCE,
+               OPTIONS_ENSEMBLE | OPTIONS_KEEP | OPTIONS_TOLERANCE | OPTIONS_STOP | OPTIONS_SECTION,
     .operands_least = 1,
     .operands_most = 1,
     .run = run,

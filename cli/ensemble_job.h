@@ -46,10 +46,14 @@ int read_variations(ensemble_job *c, const options *given);
 int begin_member_table(ensemble_job *c, const char *path);
 int add_member(void *user, const nh_member *member); /* a hook */
 int write_statistics(ensemble_job *c, const char *path);
+int write_section(ensemble_job *c, const char *path);
 
 /* The picture: which rows it needs, and drawing. */
 nh_keep rows_to_draw(const ensemble_job *c);
 int plot_ensemble(ensemble_job *c, const char *path);
+/* How the members take their steps: "step 0.1", "tolerance 1e-09". */
+int method_length(const ensemble_job *c);
+void describe_steps(const ensemble_job *c, char *text, size_t size);
 void print_ensemble_text(const ensemble_job *c);
 void print_ensemble_json(const ensemble_job *c);
 

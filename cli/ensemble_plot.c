@@ -102,7 +102,7 @@ static nh_curve *add_panel(picture *p, const char *title, const char *x, const c
     static const char *const names[CURVES] = {"mean", "mean ± deviation", "range", "members"};
     nh_curve *curve = p->curve[p->panels];
     for (int i = 0; i < CURVES; i++)
-        curve[i] = (nh_curve){.name = varied(p->c) > 0 ? NULL : names[i]};
+        curve[i] = (nh_curve){.name = varied(p->c) > 0 || p->c->wanted.section ? NULL : names[i]};
     p->panel[p->panels++] =
         (nh_panel){.title = title, .x_label = x, .y_label = y, .curve = curve, .curves = CURVES};
     return curve;
@@ -221,6 +221,40 @@ static void add_outcome(picture *p, int column, int index)
                              .cloud = !line};
 }
 
+/* ---- sections ---- */
+
+/* One column of the section over a value that differs between members, or over the time. */
+static void add_section(picture *p, int column, int value)
+{
+    nh_simulation *e = p->c->simulation;
+    const int64_t points = nh_simulation_section_points(e);
+    double *x = numbers(p, points), *y = numbers(p, points);
+    if (p->failed)
+        return;
+    for (int64_t i = 0; i < points; i++) {
+        const double *point = nh_simulation_section_point(e, i);
+        const int coordinate = column - 2;
+        const bool angle = coordinate < p->c->subject.coordinates &&
+                           nh_system_is_angle(p->c->subject.system, coordinate);
+        x[i] = value < 0 ? point[1] : nh_simulation_value(e, (int64_t)point[0], value);
+        y[i] = angle ? remainder(point[column], 2 * M_PI) : point[column];
+    }
+    nh_curve *curve = add_panel(p, "", value < 0 ? "t" : nh_simulation_value_name(e, value),
+                                nh_simulation_section_column_name(e, column));
+    curve[MEAN] = (nh_curve){.x = x, .y = y, .count = points, .cloud = true};
+}
+
+static void draw_section(picture *p)
+{
+    const int columns = nh_simulation_section_columns(p->c->simulation);
+    const int value = varied(p->c) > 0 ? 0 : -1;
+    const int n = p->c->subject.coordinates, k = p->c->subject.velocities;
+    const int first =
+        columns > 2 + n + k ? 2 + n + k : 2; /* what the model observes, if anything */
+    for (int i = first; i < columns && i < first + OUTCOME_PANELS && !p->failed; i++)
+        add_section(p, i, value);
+}
+
 /* ---- the whole ---- */
 
 static bool keeps_energy(const ensemble_job *c)
@@ -272,16 +306,20 @@ int plot_ensemble(ensemble_job *c, const char *path)
         return complain("out of memory"), FAILED;
     p->c = c;
     const bool all_known = knows_all(c), sweep = varied(c) > 0 && all_known;
-    if (sweep)
+    if (c->wanted.section)
+        draw_section(p);
+    else if (sweep)
         draw_sweeps(p);
     else
         draw_members(p, all_known);
     char title[1024];
     const int64_t members = nh_simulation_members(c->simulation).all,
                   records = nh_simulation_records(c->simulation);
-    snprintf(title, sizeof title, "%s, %s, step %.10g, %lld member%s%s%.10g",
-             nh_system_name(c->subject.system), c->plan->method, c->plan->step, (long long)members,
-             plural(members),
+    char lengths[64];
+    describe_steps(c, lengths, sizeof lengths);
+    snprintf(title, sizeof title, "%s, %.*s, %s, %lld member%s%s%.10g",
+             nh_system_name(c->subject.system), method_length(c), c->plan->method, lengths,
+             (long long)members, plural(members),
              sweep ? " at t = " : " to t = ", nh_simulation_time(c->simulation, records - 1));
     nh_report report = {.status = NH_NO_MEMORY, .text = "out of memory"};
     nh_status status =

@@ -26,6 +26,22 @@ static double largest_error(const ensemble_job *c, int column)
     return s.count ? fmax(fabs(s.least), fabs(s.greatest)) : NAN;
 }
 
+/* The method's name, without the tolerance among its options if the steps are described by it. */
+int method_length(const ensemble_job *c)
+{
+    return (int)strcspn(c->plan->method, c->plan->tolerance > 0 ? ":" : "");
+}
+
+void describe_steps(const ensemble_job *c, char *text, size_t size)
+{
+    if (c->plan->tolerance > 0)
+        snprintf(text, size, "tolerance %.3g", c->plan->tolerance);
+    else if (c->plan->pace > 0)
+        snprintf(text, size, "pace %.10g", c->plan->pace);
+    else
+        snprintf(text, size, "step %.10g", c->plan->step);
+}
+
 /* ---- text ---------------------------------------------------------------------------------- */
 
 static void print_statistics(const ensemble_job *c)
@@ -58,15 +74,23 @@ void print_ensemble_text(const ensemble_job *c)
 {
     const nh_simulation *e = c->simulation;
     long long steps = c->plan->steps, members = nh_simulation_members(e).all;
-    printf("%s, %s, step %.10g, %lld step%s to t = %.10g, %lld member%s\n",
-           nh_system_name(c->subject.system), c->plan->method, c->plan->step, steps, plural(steps),
-           nh_simulation_time(e, nh_simulation_records(e) - 1), members, plural(members));
+    char lengths[64];
+    describe_steps(c, lengths, sizeof lengths);
+    printf("%s, %.*s, %s", nh_system_name(c->subject.system), method_length(c), c->plan->method,
+           lengths);
+    if (!(c->plan->tolerance > 0))
+        printf(", %lld step%s", steps, plural(steps));
+    printf(" to t = %.10g, %lld member%s\n", nh_simulation_time(e, nh_simulation_records(e) - 1),
+           members, plural(members));
     print_statistics(c);
     printf("  largest over all times: energy error %.3g", largest_error(c, 1));
     if (nh_system_constraints(c->subject.system) > 0)
         printf(", constraint residual %.3g", largest_error(c, 2));
     putchar('\n');
     print_failures(c);
+    if (c->wanted.section)
+        printf("  section: %lld state%s at '%s'\n", (long long)nh_simulation_section_points(e),
+               plural(nh_simulation_section_points(e)), c->wanted.section);
     printf("  cost: %s per step and member, %d thread%s, %s\n",
            duration(1e-9 * nanoseconds_per_step(c)).text,
            nh_simulation_members(c->simulation).threads,
@@ -175,6 +199,7 @@ void print_ensemble_json(const ensemble_job *c)
     json_text(&j, "model", nh_system_name(c->subject.system));
     json_text(&j, "method", c->plan->method);
     json_real(&j, "step", c->plan->step);
+    json_real(&j, "tolerance", c->plan->tolerance > 0 ? c->plan->tolerance : NAN);
     json_integer(&j, "steps", c->plan->steps);
     json_real(&j, "t", nh_simulation_time(e, nh_simulation_records(e) - 1));
     json_integer(&j, "members", nh_simulation_members(e).all);
@@ -187,6 +212,8 @@ void print_ensemble_json(const ensemble_job *c)
     json_integer(&j, "records", nh_simulation_records(e));
     print_json_statistics(&j, c);
     print_json_failures(&j, c);
+    if (c->wanted.section)
+        json_integer(&j, "section_points", nh_simulation_section_points(e));
     json_real(&j, "seconds", nh_simulation_seconds(e));
     json_real(&j, "ns_per_step", nanoseconds_per_step(c));
     json_text(&j, "backend", backend_name(c));

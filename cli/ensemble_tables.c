@@ -159,3 +159,52 @@ int add_member(void *user, const nh_member *m)
     nh_table_add(c->table, c->row);
     return 0;
 }
+
+/* ---- sections ------------------------------------------------------------------------------ */
+
+/* What differs between members, then the columns of the section. */
+static nh_status section_table(nh_table **out, const ensemble_job *c, const char *path,
+                               nh_report *report)
+{
+    const nh_simulation *e = c->simulation;
+    const int values = nh_simulation_values(e), own = nh_simulation_section_columns(e);
+    const char **name = calloc((size_t)(values + own), sizeof *name);
+    char **value = calloc((size_t)values + 1, sizeof *value);
+    nh_status status = name && value ? NH_OK : NH_NO_MEMORY;
+    snprintf(report->text, sizeof report->text, "out of memory");
+    for (int i = 0; status == NH_OK && i < values; i++)
+        name[1 + i] = value[i] = value_column(&c->subject, nh_simulation_value_name(e, i));
+    for (int i = 0; status == NH_OK && i < own; i++)
+        name[i == 0 ? 0 : values + i] = nh_simulation_section_column_name(e, i);
+    if (status == NH_OK)
+        status = nh_table_create(out, path, name, values + own, report);
+    for (int i = 0; value && i < values; i++)
+        free(value[i]);
+    free(value);
+    free(name);
+    return status;
+}
+
+int write_section(ensemble_job *c, const char *path)
+{
+    const int values = nh_simulation_values(c->simulation),
+              own = nh_simulation_section_columns(c->simulation);
+    nh_report report;
+    nh_table *table = NULL;
+    double *row = calloc((size_t)(values + own), sizeof *row);
+    if (!row)
+        return no_memory();
+    nh_status status = section_table(&table, c, path, &report);
+    for (int64_t p = 0; status == NH_OK && p < nh_simulation_section_points(c->simulation); p++) {
+        const double *point = nh_simulation_section_point(c->simulation, p);
+        row[0] = point[0];
+        for (int i = 0; i < values; i++)
+            row[1 + i] = nh_simulation_value(c->simulation, (int64_t)point[0], i);
+        memcpy(row + 1 + values, point + 1, (size_t)(own - 1) * sizeof *row);
+        nh_table_add(table, row);
+    }
+    if (status == NH_OK)
+        status = nh_table_commit(table, &report);
+    free(row);
+    return status == NH_OK ? 0 : complain_report(&report);
+}

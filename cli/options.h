@@ -56,6 +56,7 @@ typedef struct options {
     int sweep_count;
     char **randoms; /* every --random */
     int random_count;
+    double after;             /* NaN when not given */
     const char *members_file; /* of --members, NULL if it is a number */
     const char *starts, *checkpoint, *checkpoint_every, *resume; /* NULL when not given */
     const char *folder;                                          /* --out, NULL when not given */

@@ -790,6 +790,7 @@ typedef struct nh_member {
     int64_t steps;                                            /* completed */
     double t, first_energy, energy_error_max, constraint_max; /* maxima over recorded times */
     const double *q, *v;                                      /* the final state */
+    int event; /* that ended it, see `until` of nh_run_options; -1: none */
 } nh_member;
 
 /* Statistics over the members that reached a recorded time. The sums are exact, so the result does
@@ -1107,6 +1108,9 @@ typedef struct nh_simulation_options {
      * are kept where that is possible. */
     const nh_variation *variation;
     int variations;
+    /* Of `section`, which in an ensemble is kept beside the rows: states before this time are left
+     * out. A member that ends at an event of `until` keeps that state in its later rows. */
+    double section_after;
 } nh_simulation_options;
 NH_OPTIONS_DEFAULT(nh_simulation_options)
 
@@ -1198,6 +1202,12 @@ NH_API double nh_simulation_swept_value(const nh_simulation *simulation, int64_t
 NH_API int nh_simulation_values(const nh_simulation *simulation);
 NH_API const char *nh_simulation_value_name(const nh_simulation *simulation, int index);
 NH_API double nh_simulation_value(const nh_simulation *simulation, int64_t member, int index);
+/* The section of an ensemble: member, time, coordinates, velocities and observables at the events,
+ * sorted by member and time. */
+NH_API int nh_simulation_section_columns(const nh_simulation *simulation);
+NH_API const char *nh_simulation_section_column_name(const nh_simulation *simulation, int column);
+NH_API int64_t nh_simulation_section_points(const nh_simulation *simulation);
+NH_API const double *nh_simulation_section_point(nh_simulation *simulation, int64_t index);
 
 /* Columns: energy, energy_error (E - E0, with E0 at the start of the member), constraint (largest
  * |k|) and observables. */

@@ -34,6 +34,18 @@ def plan(system: System, method: str | None, step: float | None, steps: int | No
     return Plan(made.method.decode(), made.step, made.steps + (made.rest > made.step / 2))
 
 
+def describe(method: str, made: H.nh_plan) -> tuple[str, dict[str, Any]]:
+    """How a run takes its steps: in words, "dop853, tolerance 1e-09" or "gauss, step 0.1"; and as attributes of a data set."""
+    if made.tolerance > 0:
+        # without what the words say anyway
+        name, _, options = method.partition(":")
+        rest = [o for o in options.split(",") if o and not o.startswith("tolerance=")]
+        return f"{':'.join([name, ','.join(rest)] if rest else [name])}, tolerance {made.tolerance:g}", {"tolerance": made.tolerance}
+    if made.pace > 0:
+        return f"{method}, pace {made.pace:g}", {"pace": made.pace}
+    return f"{method}, step {made.step:g}", {"step": made.step}
+
+
 def _order(method: str) -> int:
     choice = H.nh_choice()
     call(lib.nh_choice_parse, C.byref(choice), method.encode())

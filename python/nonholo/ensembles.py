@@ -15,7 +15,7 @@ from . import _header as H
 from . import _pool
 from ._library import Error, array_at, call, check, create, lib, own, remarks, warn
 from ._names import helpful
-from ._plan import plan
+from ._plan import describe, plan
 from ._values import texts
 from ._work import beside, guarded
 from .inputs import Inputs, functions
@@ -37,7 +37,7 @@ class Ensemble:
 
     model: str
     method: str
-    step: float
+    step: float | None  # None if each member chose its own steps
     t: np.ndarray
     q: np.ndarray
     v: np.ndarray
@@ -51,6 +51,10 @@ class Ensemble:
     names: dict[str, list[str]] = field(default_factory=dict)  # names of coordinates, velocities and constraints
     first: int = 0  # number of the first member; not 0 in a part
     output: str | None = None  # the file with all rows
+    #: with ``section``: ``member``, ``t``, coordinates, velocities and observables at the events, sorted by member
+    section: dict[str, np.ndarray] = field(default_factory=dict)
+    _described: str = ""
+    _lengths: dict[str, Any] = field(default_factory=dict)
     _result: bytes = field(default=b"", repr=False)  # the result of a part, for the library
 
     @property
@@ -84,11 +88,11 @@ class Ensemble:
         data.update({name: (("member",), values) for name, values in self.parameters.items()})
         for name, kind, values in (("q", "coordinate", self.q), ("v", "velocity", self.v), ("multiplier", "constraint", self.multipliers)):
             data[name] = (("member", "t", kind), values)
-        return xarray.Dataset(data, coords=axes, attrs={"model": self.model, "method": self.method, "step": self.step})
+        return xarray.Dataset(data, coords=axes, attrs={"model": self.model, "method": self.method, **self._lengths})
 
     def __repr__(self) -> str:
         return (
-            f"<ensemble of {self.model}: {self.members} members, {self.method}, step {self.step:g}, "
+            f"<ensemble of {self.model}: {self.members} members, {self._described}, "
             f"{len(self.t)} points, {len(self.failures)} failed, {self.threads} threads>"
         )
 
@@ -174,6 +178,8 @@ class _Variations:
         elif isinstance(members, (str, os.PathLike)):
             listed = _read_members(members)
         elif members is not None:
+            if members != int(members):
+                raise ValueError(f"members must be a whole number, not {members!r}")
             self.count = int(members)
         lengths = {len(values) for values in listed.values()}
         if len(lengths) > 1:
@@ -243,13 +249,16 @@ def _empty(held: _Handle, system: System, names: list[str]) -> tuple[Ensemble, n
     members: H.nh_members = lib.nh_simulation_members(handle)
     rows: H.nh_rows = lib.nh_simulation_rows(handle).contents
     plan: H.nh_plan = lib.nh_simulation_plan(handle).contents
+    described = describe(plan.method.decode(), plan)
     place = slice(members.first, members.first + members.own)
     block = lambda address, width: array_at(address, rows.members, rows.records, width, owner=held)
     values = block(rows.value, rows.columns)
     out = Ensemble(
         model=system.name,
         method=plan.method.decode(),
-        step=plan.step,
+        step=described[1].get("step"),
+        _described=described[0],
+        _lengths=described[1],
         t=np.array([lib.nh_simulation_time(handle, rows.first_record + i) for i in range(rows.records)]),
         q=block(rows.q, len(system.coordinates)),
         v=block(rows.v, len(system.velocities)),
@@ -344,7 +353,8 @@ def ensemble(
     compose: str | None = None, compensated: bool | None = None, backend: str = "auto", progress: Progress = None,
     part: tuple[int, int] | None = None, executor: Any = None, parts: int = 64,
     output: Path = None, checkpoint: Path = None, checkpoint_every: int | str | None = None, resume: Path = None,
-    input: Inputs | None = None, input_period: float | None = None, **options: Any,
+    input: Inputs | None = None, input_period: float | None = None,
+    until: str | None = None, section: str | None = None, after: float | None = None, **options: Any,
 ) -> Ensemble:
     """Computes many trajectories, distributed over lanes and threads, with Python's lock released.
 
@@ -357,6 +367,9 @@ def ensemble(
     that are then off the constraints are projected onto them. The start, every ``every``-th step and the
     end are recorded. Each member has the same bits as when it is computed alone. Without ``step`` each member
     chooses its own steps. The other arguments are those of :func:`simulate`.
+
+    Members end at the first event of ``until``, in whose state their later rows stay. With ``section="EVENT"`` the states
+    at that event, from the time ``after``, are in ``ensemble.section``: over a swept parameter, a bifurcation diagram.
 
     ``executor`` spreads the members over other processes, in ``parts`` tasks: any executor of concurrent.futures,
     mpi4py's ``MPIPoolExecutor``, or Dask's ``client.get_executor()``. A task whose worker was lost is retried.
@@ -434,6 +447,9 @@ def ensemble(
         count = count_steps(step, steps, time)
     fill_options(how, choice.encode(), step, count, compose, compensated, backend)
     how.every = every or max(1, count)
+    texts_of_events = [None if text is None else text.encode() for text in (until, section)]
+    how.until, want.section = texts_of_events
+    want.section_after = -math.inf if after is None else after
     want.threads = 1 if system._keep else _threads(threads)  # Python runs one function at a time
     want.part, want.parts = part or (0, 0)
     want.run, want.keep = C.addressof(how), H.NH_KEEP_ROWS if output is None else H.NH_KEEP_LAST_ROW
@@ -452,6 +468,11 @@ def ensemble(
         collector.bar.end()
     out.failures, out.seconds = _failures(handle), lib.nh_simulation_seconds(handle)
     out.remarks = remarks(lib.nh_simulation_remarks, lib.nh_simulation_remark, handle)
+    if section is not None:
+        width, points = lib.nh_simulation_section_columns(handle), lib.nh_simulation_section_points(handle)
+        table = array_at(lib.nh_simulation_section_point(handle, 0), points, width, owner=held) if points else np.zeros((0, width))
+        out.section = {_text(lib.nh_simulation_section_column_name(handle, i)): table[:, i] for i in range(width)}
+        out.section["member"] = out.section["member"].astype(int)
     out.output = None if output is None else os.fspath(output)
     if part:  # the caller joins the parts and issues the remarks of all
         out._result = _result(handle)

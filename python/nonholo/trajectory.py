@@ -12,6 +12,7 @@ from typing import Any, Iterable, Union
 import numpy as np
 
 from . import _header as H
+from ._plan import describe
 from ._library import ComputationError, Error, Immutable, array_at, call, create, lib, own, remarks, warn
 from ._names import helpful
 from ._work import Work
@@ -52,12 +53,14 @@ class Trajectory(Immutable):
     def __init__(self, simulation: _Simulation):
         self.system, self._record = simulation.system, simulation.record
         self.method = simulation.method
-        self.step = simulation.step
-        self.steps: int = lib.nh_run_steps(simulation.run)
+        self._described, self._lengths = describe(simulation.method, simulation.plan)
+        #: the step; None if the method chose its own steps
+        self.step: float | None = self._lengths.get("step")
         self.seconds: float = lib.nh_run_seconds(simulation.run)  #: time spent stepping
         self.tolerance: float | None = simulation.plan.tolerance or None  #: None: the steps were given
         #: steps that the method accepted, and attempts that it rejected; without a tolerance, the steps of the run
         self.accepted, self.rejected = own_steps(simulation.run)
+        self.steps: int = self.accepted
         self.backend = "compiled" if lib.nh_run_backend(simulation.run) == H.NH_BACKEND_COMPILED else "tape"
         output = lib.nh_simulation_output(simulation.handle)
         self.output: str | None = os.fsdecode(output) if output else None  #: the file with all points
@@ -184,7 +187,7 @@ class Trajectory(Immutable):
     def plot(self, path: str | os.PathLike[str] | None = None, title: str | None = None) -> Picture | None:
         """Plots the points with gnuplot; the extension selects the format (.svg, .png, .pdf). Without a path, the
         picture is returned, and a notebook shows it."""
-        title = title or f"{self.system.name}, {self.method}, step {self.step:g}"
+        title = title or f"{self.system.name}, {self._described}"
         draw = lambda file: call(lib.nh_record_plot, self._record, os.fspath(file).encode(), title.encode())
         return drawn(draw) if path is None else draw(path)
 
@@ -209,18 +212,20 @@ class Trajectory(Immutable):
         }
         data.update({name: ("t", values) for name, values in self.observables.items()})
         axes = {"t": self.t, "coordinate": s.coordinates, "velocity": s.velocities, "constraint": s.constraints}
-        facts = {"model": s.name, "method": self.method, "step": self.step, **s.parameters}
+        facts = {"model": s.name, "method": self.method, **self._lengths, "steps": self.steps, **s.parameters}
         return xarray.Dataset(data, coords=axes, attrs=facts)
 
     def __repr__(self) -> str:
         return (
-            f"<trajectory of {self.system.name}: {self.method}, {self.steps} steps of {self.step:g}, "
+            f"<trajectory of {self.system.name}: {self.method}, {self.steps} steps of {self.step:g}, " if self.step is not None else
+            f"<trajectory of {self.system.name}: {self._described}, {self.steps} steps, "
+        ) + (
             f"{len(self)} points, energy error {self.energy_error_max:.3g}, constraints {self.constraint_max:.3g}>"
         )
 
 
     def _repr_html_(self) -> str:
-        facts = {"model": self.system.name, "method": self.method, "step": f"{self.step:g}", "steps": self.steps,
+        facts = {"model": self.system.name, "method": self.method, **{name: f"{value:g}" for name, value in self._lengths.items()}, "steps": self.steps,
                  "points": len(self), "to t": f"{self.t[-1]:g}", "energy error": f"{self.energy_error_max:.3g}",
                  "constraints": f"{self.constraint_max:.3g}"}
         ends = [[name, f"{self[name][0]:.6g}", f"{self[name][-1]:.6g}"] for name in self.columns[1:]]

@@ -124,7 +124,10 @@ nh_status nh_measure_members(nh_measure *m, const nh_run *run, int first, double
         nh_run_take_inputs(run, member, m->one_u);
         nh_measure_place(m, l, m->one_q, m->one_whole, m->one_v, m->one_u);
     }
-    nh_status status = nh_measure_evaluate(m, run->time + (double)run->steps * run->step);
+    double t = run->time + (double)run->steps * run->step;
+    if (m->lanes == 1) /* a member that an event has ended stays in the state there */
+        nh_run_ended(run, first, &t);
+    nh_status status = nh_measure_evaluate(m, t);
     for (int l = 0; status == NH_OK && l < count; l++)
         nh_measure_row(m, l, rows + (size_t)l * width);
     return status;

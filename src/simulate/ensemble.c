@@ -162,6 +162,8 @@ static nh_status prepare(nh_ensemble *e, nh_report *report)
     if (status == NH_OK)
         status = nh_choice_applies(&e->choice, e->system, report);
     if (status == NH_OK)
+        status = nh_simulation_choose_section(s, report);
+    if (status == NH_OK)
         status = plan_records(e, report);
     return status == NH_OK ? keep_rows(e, report) : status;
 }
@@ -207,6 +209,7 @@ void nh_ensemble_free(nh_ensemble *e)
     pthread_cond_destroy(&e->changed);
     nh_system_free(e->own);
     nh_system_free(e->nominal);
+    free(e->point);
     for (int i = 0; i < e->unfinished; i++)
         nh_bytes_free(e->leftover[i].piece.bytes);
     free(e->leftover);

@@ -47,6 +47,9 @@ struct nh_ensemble {
     int columns;
     bool wants_rows, wants_members; /* someone does */
     bool varies_machines, varies_starts;
+    double *point; /* [points][section columns] of the section, sorted when they are read */
+    int64_t points, point_room;
+    bool sorted;
     double energy; /* energy of random starts if it is the same for all combinations, else NaN */
     nh_gathering *statistic; /* [records][columns], the sums of finished threads */
     nh_rows kept;            /* in memory */
@@ -132,6 +135,10 @@ nh_status nh_ensemble_complete_rows(nh_ensemble *e, nh_report *report);
 nh_statistic *nh_ensemble_statistics(const nh_ensemble *e);
 
 nh_statistic nh_statistic_of(nh_gathering gathered);
+
+/* section.c: keeps an event that belongs to the section; nonzero: out of memory. */
+int nh_ensemble_note_event(nh_ensemble *e, int64_t member, const nh_system *system,
+                           const nh_event *event);
 
 /* members.c. Call with the lock held. Takes `count` more items and returns how many had been taken
  * before, by any process. */

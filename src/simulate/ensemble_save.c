@@ -9,7 +9,7 @@
 #include "simulate/ensemble.h"
 #include "simulate/machines.h"
 
-static const char magic[] = "nonholo ensemble 3";
+static const char magic[] = "nonholo ensemble 4";
 
 static nh_status damaged(nh_report *report)
 {
@@ -50,6 +50,7 @@ static void same_choices(nh_identity *id, const nh_ensemble *e)
     nh_same_real(id, "energy of random starts", e->energy);
     nh_same_real(id, "start time", how->t0);
     nh_same_text(id, "start", o->start ? o->start : "");
+    nh_same_text(id, "events that end members", how->until ? how->until : "");
     nh_same_text(id, "digest of the given starts", starts);
     nh_same_integer(id, "centre of random starts", o->around_start);
     nh_same_integer(id, "number of steps", how->steps);

@@ -1,6 +1,6 @@
 /* Events of a simulation: the list of events, and sections, which record only the states at
  * events. */
-#include "simulate/simulation.h"
+#include "simulate/ensemble.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ const nh_event_place *nh_simulation_event(const nh_simulation *s, int64_t index)
 nh_status nh_simulation_choose_section(nh_simulation *s, nh_report *report)
 {
     const char *name = s->options.section;
-    if (!name)
+    if (!name || s->in_section)
         return NH_OK;
     const int own = nh_system_events(s->system);
     const int events = own + s->how.event_function_count;
@@ -42,6 +42,89 @@ nh_status nh_simulation_choose_section(nh_simulation *s, nh_report *report)
                  : nh_fail(report, NH_BAD_ARGUMENT, "%s has no event '%.60s' for a section",
                            nh_system_name(s->system), name);
 }
+
+/* ---- sections of ensembles ---- */
+
+int nh_ensemble_note_event(nh_ensemble *e, int64_t member, const nh_system *system,
+                           const nh_event *event)
+{
+    const nh_simulation *s = e->simulation;
+    const size_t n = (size_t)system->coordinates, k = (size_t)system->user_velocities,
+                 width = 2 + n + k + (size_t)nh_system_observables(system);
+    if (!s->in_section[event->event] || event->t < s->options.section_after)
+        return 0;
+    double *row = malloc(width * sizeof *row);
+    nh_status status = row ? NH_OK : NH_NO_MEMORY;
+    if (row) {
+        row[0] = (double)member;
+        row[1] = event->t;
+        memcpy(row + 2, event->q, n * sizeof *row);
+        memcpy(row + 2 + n, event->v_after, k * sizeof *row);
+        status =
+            nh_system_observe(system, event->t, event->q, event->v_after, row + 2 + n + k, NULL);
+    }
+    pthread_mutex_lock(&e->lock);
+    if (status == NH_OK && e->points == e->point_room) {
+        const int64_t room = e->point_room ? 2 * e->point_room : 1024;
+        double *more = realloc(e->point, (size_t)room * width * sizeof *more);
+        e->point = more ? more : e->point;
+        e->point_room = more ? room : e->point_room;
+        status = more ? NH_OK : NH_NO_MEMORY;
+    }
+    if (status == NH_OK)
+        memcpy(e->point + (size_t)e->points++ * width, row, width * sizeof *row);
+    pthread_mutex_unlock(&e->lock);
+    free(row);
+    return status == NH_OK ? 0 : 1;
+}
+
+/* By member, then by time. */
+static int compare_points(const void *a, const void *b)
+{
+    const double *first = a, *second = b;
+    return first[0] != second[0] ? (first[0] > second[0]) - (first[0] < second[0])
+                                 : (first[1] > second[1]) - (first[1] < second[1]);
+}
+
+int nh_simulation_section_columns(const nh_simulation *s)
+{
+    return s->ensemble && s->options.section
+               ? 2 + nh_system_coordinates(s->system) + nh_system_velocities(s->system) +
+                     nh_system_observables(s->system)
+               : 0;
+}
+
+const char *nh_simulation_section_column_name(const nh_simulation *s, int column)
+{
+    const int n = nh_system_coordinates(s->system), k = nh_system_velocities(s->system);
+    if (column < 0 || column >= nh_simulation_section_columns(s))
+        return NULL;
+    if (column < 2)
+        return column == 0 ? "member" : "t";
+    if (column < 2 + n)
+        return nh_system_coordinate_name(s->system, column - 2);
+    return column < 2 + n + k ? nh_system_velocity_name(s->system, column - 2 - n)
+                              : nh_system_observable_name(s->system, column - 2 - n - k);
+}
+
+int64_t nh_simulation_section_points(const nh_simulation *s)
+{
+    return s->ensemble ? s->ensemble->points : 0;
+}
+
+const double *nh_simulation_section_point(nh_simulation *s, int64_t index)
+{
+    nh_ensemble *e = s->ensemble;
+    const size_t width = (size_t)nh_simulation_section_columns(s);
+    if (index < 0 || index >= nh_simulation_section_points(s))
+        return NULL;
+    if (!e->sorted)
+        qsort(e->point, (size_t)e->points, width * sizeof *e->point, compare_points);
+    e->sorted = true;
+    return e->point + (size_t)index * width;
+}
+
+/* ---- one trajectory ---- */
 
 static void list_event(nh_simulation *s, const nh_event *event)
 {

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "run/events.h"
 #include "simulate/ensemble.h"
 
 enum { LARGEST_PIECE = 16384, FIRST_PIECE = 16, ROWS_BYTES = 1 << 20 };
@@ -42,6 +43,12 @@ static int is_to_stop(void *user)
     bool stop = e->stop || nh_simulation_is_to_give_up(e->simulation, e->steps_done);
     pthread_mutex_unlock(&e->lock);
     return stop;
+}
+
+static int note_event(void *user, const nh_event *event)
+{
+    nh_worker *w = user;
+    return nh_ensemble_note_event(w->e, w->block.first_member + event->member, w->system, event);
 }
 
 /* ---- a system and a run ---- */
@@ -87,11 +94,15 @@ static nh_status open_run(nh_worker *w, nh_report *report)
     options.members = e->width;
     options.user = w;
     options.stop = is_to_stop;
+    options.until = e->simulation->how.until;
+    options.watch = e->simulation->options.section;
+    options.event = options.watch ? note_event : NULL;
     pthread_mutex_lock(&e->making);
     status = nh_run_create_choice(&w->run, w->system, &e->choice, &options, report);
     pthread_mutex_unlock(&e->making);
     if (status == NH_OK)
-        status = nh_measure_create(&w->measure, w->system, e->width > 1, e->wants_rows, report);
+        status = nh_measure_create(&w->measure, w->system, e->width > 1 && !options.until,
+                                   e->wants_rows, report);
     w->machine = status == NH_OK ? machine_of(w) : -1;
     return status;
 }
@@ -105,6 +116,7 @@ static void note_end(nh_worker *w, int index)
            *v = w->v + index * w->system->user_velocities;
     nh_run_state(w->run, index, &m->t, q, v);
     m->steps = nh_run_steps(w->run);
+    m->event = nh_run_ended(w->run, index, NULL);
 }
 
 static void lose(nh_worker *w, int index, nh_status status, const nh_report *report)
@@ -166,6 +178,7 @@ static void prepare_members(nh_worker *w)
                                    .combination = w->block.combination,
                                    .t = w->e->simulation->how.t0,
                                    .first_energy = NAN,
+                                   .event = -1,
                                    .q = w->q + i * s->coordinates,
                                    .v = w->v + i * s->user_velocities};
     w->alive = w->block.members;
@@ -325,7 +338,7 @@ static void adapt(nh_worker *w, int64_t left, double seconds)
  * before, with all rows so far handed on. */
 static bool advance_to(nh_worker *w, int64_t step)
 {
-    while (w->alive > 0 && nh_run_steps(w->run) < step) {
+    while (w->alive > 0 && nh_run_steps(w->run) < step && !nh_crossings_all_ended(w->run)) {
         nh_report report;
         int64_t before = nh_run_steps(w->run), left = step - before;
         double begun = nh_clock_seconds();

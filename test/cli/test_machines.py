@@ -124,6 +124,57 @@ def expected_starts(program, folder):
             check(abs(statistics.stdev(angles) - math.pi / math.sqrt(3)) < 0.15, "angles are not uniform")
 
 
+DRIVEN = """model driven
+parameter f = 1.07, q = 2, w = 2/3
+coordinate a angle
+lagrangian a'^2/2 + cos(a)
+force a = -a'/q + f*cos(w*t)
+event beat: sin(w*t) rising
+event over: a - 3 rising
+observe speed = a'
+"""
+
+
+def sections(program, folder):
+    """A bifurcation diagram by one command; the states are those of single runs, whatever the threads."""
+    write(folder, "driven.nh", DRIVEN)
+    line = ["ensemble", "driven.nh", "--sweep", "f=1:1.5:6", "--section", "beat", "--after", "50", "--time", "100"]
+    tables = []
+    for threads in 1, 2:
+        found = program.json(*line, "--threads", threads, "-o", "s.csv", "--plot", "d.svg", cwd=folder)
+        with open(os.path.join(folder, "s.csv"), newline="") as file:
+            tables.append(list(csv.DictReader(file)))
+    same(tables[0], tables[1])
+    same(found["section_points"], len(tables[0]))
+    same(list(tables[0][0]), ["member", "f", "t", "a", "a'", "speed"])
+    check(min(float(r["t"]) for r in tables[0]) > 50, "states before --after")
+    with open(os.path.join(folder, "d.svg")) as file:
+        check("speed" in file.read(), "no diagram")
+    same(program("run", "driven.nh", "--set", "f=1.2", "--section", "beat", "--time", "100", "-o", "one.csv", cwd=folder).returncode, 0)
+    with open(os.path.join(folder, "one.csv"), newline="") as file:
+        alone = [r for r in csv.DictReader(file) if float(r["t"]) > 50]
+    same([(r["t"], r["a'"]) for r in alone], [(r["t"], r["a'"]) for r in tables[0] if r["member"] == "2"])
+    for more, message in ((["--section", "beet"], "driven has no event 'beet' for a section"),
+                          (["--section", "beat", "-o", "x.h5"], "--section of an ensemble is written as a table, to FILE.csv; x.h5 is for all trajectories"),
+                          (["--after", "4"], "--after needs --section EVENT, whose first states it leaves out")):
+        done = program("ensemble", "driven.nh", "--sweep", "f=1:1.5:6", "--time", "10", *more, cwd=folder)
+        same((done.returncode, done.stderr), (2, f"nonholo: {message}\n"))
+
+
+def stops(program, folder):
+    """Each member ends at the event, where a single run ends; in later rows it stays there."""
+    write(folder, "driven.nh", DRIVEN)
+    done, rows = members(program, folder, "driven.nh", "--sweep", "f=1:1.5:6", "--stop", "over", "--time", "100", "--quiet")
+    same(done.returncode, 0, done.stderr)
+    same([float(r["a"]) == 3 for r in rows], [True, True, True, False, False, False])
+    alone = program.json("run", "driven.nh", "--set", "f=1.2", "--stop", "over", "--time", "100", cwd=folder)
+    same((float(rows[2]["t"]), float(rows[2]["a'"])), (alone["t"], alone["v"][0]))
+    program("ensemble", "driven.nh", "--sweep", "f=1:1.5:6", "--stop", "over", "--time", "100", "-o", "a.h5", cwd=folder)
+    program("ensemble", "driven.nh", "--sweep", "f=1:1.5:6", "--stop", "over", "--time", "100", "--threads", "1", "-o", "b.h5", cwd=folder)
+    with open(os.path.join(folder, "a.h5"), "rb") as first, open(os.path.join(folder, "b.h5"), "rb") as second:
+        check(first.read() == second.read(), "files differ")
+
+
 def refused(program, folder):
     for line, message in (
         (["--random", "m=normal(1, 0.1)"], "ensemble needs --members N, --members FILE.csv, --sweep NAME=a:b:n or --starts "
