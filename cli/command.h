@@ -9,11 +9,11 @@ enum { DONE = 0, FAILED = 1, BAD_USAGE = 2 };
 
 typedef struct command {
     const char *name;
-    const char *summary;  /* one line */
-    const char *operands; /* "MODEL --method METHOD ..." as the usage line shows it */
-    const char *help;     /* what it does, in a few lines */
-    const char *examples; /* a command line each */
-    unsigned options;     /* groups of options.h that it takes */
+    const char *summary;   /* one line */
+    const char *operands;  /* "MODEL --method METHOD ..." as the usage line shows it */
+    const char *help;      /* what it does, in a few lines */
+    const char *examples;  /* a command line each */
+    option_groups options; /* groups of options.h that it takes */
     int operands_least, operands_most;
     int (*run)(const options *given);
 } command;

@@ -36,7 +36,7 @@ typedef struct specification {
     const char *name;
     char letter;
     option_kind kind;
-    unsigned groups;
+    option_groups groups;
     size_t offset;        /* of the value in struct options */
     const char *argument; /* as the help names it; of a choice "auto|on|off" */
     const char *help;
@@ -400,7 +400,7 @@ static int take_value(options *given, const specification *s, const char *text)
 
 /* ---- the command line ---------------------------------------------------------------------- */
 
-static bool belongs(const specification *s, unsigned groups)
+static bool belongs(const specification *s, option_groups groups)
 {
     return s->groups & (groups | OPTIONS_ALL);
 }
@@ -450,7 +450,7 @@ static int complain_option(const command *asked, int answer, int code, const cha
 }
 
 /* The tables of getopt: values from 256 on lead back to the specification. */
-static void fill_tables(unsigned groups, struct option *longs, char *shorts)
+static void fill_tables(option_groups groups, struct option *longs, char *shorts)
 {
     *shorts++ = ':';
     for (int i = 0; i < SPECIFICATIONS; i++) {
@@ -574,7 +574,7 @@ void options_free(options *given)
     free(given->solve);
 }
 
-bool options_line(unsigned groups, int index, option_line *line)
+bool options_line(option_groups groups, int index, option_line *line)
 {
     for (int i = 0; i < SPECIFICATIONS; i++) {
         const specification *s = &specifications[i];
@@ -586,7 +586,7 @@ bool options_line(unsigned groups, int index, option_line *line)
     return false;
 }
 
-void options_help(unsigned groups)
+void options_help(option_groups groups)
 {
     option_line line;
     for (int i = 0; options_line(groups, i, &line); i++) {

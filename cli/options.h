@@ -4,40 +4,42 @@
 
 #include <nonholo.h>
 
-enum { /* groups; a command takes some of them. --json, --quiet and --help go with all */
-       OPTIONS_MODEL = 1 << 0,  /* --set, --start, --q, --v, --t0, --project */
-       OPTIONS_METHOD = 1 << 1, /* --method, --compose, --compensated */
-       OPTIONS_TIME = 1 << 2,   /* --step, --steps, --time, --every */
-       OPTIONS_SPEED = 1 << 3,  /* --backend, --threads */
-       OPTIONS_OUTPUT = 1 << 4, /* -o, --plot */
-       OPTIONS_ALL = 1 << 5,
-       OPTIONS_METHODS = 1 << 6,    /* --methods, --compose, --compensated */
-       OPTIONS_ORDER = 1 << 7,      /* --step, --time, --halvings, --steps-list, --tolerance */
-       OPTIONS_PLOT = 1 << 8,       /* --plot alone */
-       OPTIONS_KEEP = 1 << 10,      /* --checkpoint, --checkpoint-every, --resume */
-       OPTIONS_ESTIMATE = 1 << 13,  /* --estimate, --no-estimate */
-       OPTIONS_REPRODUCE = 1 << 11, /* --quick, --out, --threads */
-       OPTIONS_BENCH = 1 << 12,     /* --step alone */
-       OPTIONS_CACHE = 1 << 14,     /* --clear */
-       OPTIONS_TOLERANCE = 1 << 15, /* --tolerance, --absolute */
-       OPTIONS_DENSE = 1 << 16,     /* --times, --every-time */
-       OPTIONS_JOIN = 1 << 17,      /* -o, --virtual */
-       OPTIONS_VIEW = 1 << 20,      /* --port, --no-open */
-       OPTIONS_COLUMNS = 1 << 21,   /* --columns, -o */
-       OPTIONS_STOP = 1 << 18,      /* --stop */
-       OPTIONS_SECTION = 1 << 19,   /* --section, --observe */
-       OPTIONS_EXPORT = 1 << 24,    /* --format, --step, --real, --fmi, --name, -o */
-       OPTIONS_CHECK = 1 << 25,     /* --latex */
-       OPTIONS_EXPAND = 1 << 26,    /* --expand */
-       OPTIONS_LINEARISE = 1 << 27, /* --sweep, --locate, --matrices, --keep-symmetries */
-       OPTIONS_IMPORT = 1 << 22,    /* --wheels, --base, -o */
-       OPTIONS_CONTROL = 1 << 28,   /* --about, --period, --weights, --noise, --matrices */
-       OPTIONS_LYAPUNOV = 1 << 29,  /* --time, --step, --count, --megno, --plot */
-       OPTIONS_PERIODIC = 1 << 30,  /* --period, --section, --relative, --follow, --step, --plot */
-       OPTIONS_ENSEMBLE =
-           1 << 9 /* --members, --random, --energy, --seed, --around, --sweep, --starts,
-                     --table, --part */
-};
+/* Groups of options; a command takes some of them. --json, --quiet and --help go with all. */
+typedef uint64_t option_groups;
+#define OPTION_GROUP(number) (UINT64_C(1) << (number))
+#define OPTIONS_MODEL OPTION_GROUP(0)  /* --set, --start, --q, --v, --t0, --project */
+#define OPTIONS_METHOD OPTION_GROUP(1) /* --method, --compose, --compensated */
+#define OPTIONS_TIME OPTION_GROUP(2)   /* --step, --steps, --time, --every */
+#define OPTIONS_SPEED OPTION_GROUP(3)  /* --backend, --threads */
+#define OPTIONS_OUTPUT OPTION_GROUP(4) /* -o, --plot */
+#define OPTIONS_ALL OPTION_GROUP(5)
+#define OPTIONS_METHODS OPTION_GROUP(6) /* --methods, --compose, --compensated */
+#define OPTIONS_ORDER OPTION_GROUP(7)   /* --step, --time, --halvings, --steps-list, --tolerance */
+#define OPTIONS_PLOT OPTION_GROUP(8)    /* --plot alone */
+#define OPTIONS_ENSEMBLE                                                                           \
+    OPTION_GROUP(9) /* --members, --random, --energy, --seed, --around, --sweep, --starts,         \
+                       --table, --part */
+#define OPTIONS_KEEP OPTION_GROUP(10)      /* --checkpoint, --checkpoint-every, --resume */
+#define OPTIONS_REPRODUCE OPTION_GROUP(11) /* --quick, --out, --threads */
+#define OPTIONS_BENCH OPTION_GROUP(12)     /* --step alone */
+#define OPTIONS_ESTIMATE OPTION_GROUP(13)  /* --estimate, --no-estimate */
+#define OPTIONS_CACHE OPTION_GROUP(14)     /* --clear */
+#define OPTIONS_TOLERANCE OPTION_GROUP(15) /* --tolerance, --absolute */
+#define OPTIONS_DENSE OPTION_GROUP(16)     /* --times, --every-time */
+#define OPTIONS_JOIN OPTION_GROUP(17)      /* -o, --virtual */
+#define OPTIONS_STOP OPTION_GROUP(18)      /* --stop */
+#define OPTIONS_SECTION OPTION_GROUP(19)   /* --section, --observe */
+#define OPTIONS_VIEW OPTION_GROUP(20)      /* --port, --no-open */
+#define OPTIONS_COLUMNS OPTION_GROUP(21)   /* --columns, -o */
+#define OPTIONS_IMPORT OPTION_GROUP(22)    /* --wheels, --base, -o */
+#define OPTIONS_EXPORT OPTION_GROUP(24)    /* --format, --step, --real, --fmi, --name, -o */
+#define OPTIONS_CHECK OPTION_GROUP(25)     /* --latex */
+#define OPTIONS_EXPAND OPTION_GROUP(26)    /* --expand */
+#define OPTIONS_LINEARISE OPTION_GROUP(27) /* --sweep, --locate, --matrices, --keep-symmetries */
+#define OPTIONS_CONTROL OPTION_GROUP(28)   /* --about, --period, --weights, --noise, --matrices */
+#define OPTIONS_LYAPUNOV OPTION_GROUP(29)  /* --time, --step, --count, --megno, --plot */
+#define OPTIONS_PERIODIC                                                                           \
+    OPTION_GROUP(30) /* --period, --section, --relative, --follow, --step, --plot */
 
 typedef struct options {
     const char **operands;
@@ -84,7 +86,7 @@ int options_parse(options *given, const struct command *asked, int argc, char **
 void options_free(options *given);
 
 /* The options of a command, one line each, on standard output. */
-void options_help(unsigned groups);
+void options_help(option_groups groups);
 
 /* The same one by one, for other uses of the table; false past the last. */
 typedef struct option_line {
@@ -92,7 +94,7 @@ typedef struct option_line {
     char letter;                        /* 0: none */
     bool optional;                      /* the argument may be left out */
 } option_line;
-bool options_line(unsigned groups, int index, option_line *line);
+bool options_line(option_groups groups, int index, option_line *line);
 
 /* numbers.c: a finite number; a whole one, "1000" or "1e6", in a range. */
 #define EXACT_INTEGERS                                                                             \
