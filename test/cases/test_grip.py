@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""test_grip.py NONHOLO [ID..] [--print]
+
+Motions with contacts and grips (grip.json, models in grip/) through the command line, with --tolerance 1e-12. Expected are
+values of coordinates, velocities and observables at the end, and
+
+    t                 the time at the end
+    lost              the energy lost in slip and impacts, of all items together
+    time:EVENT[#N]    the time of an event by its name; of its Nth occurrence
+    count:EVENT       how often it occurs
+
+each within `within` times the larger of 1 and its size; `told` are events with their times. With `exit`, the run ends with
+that exit code and a message that contains the words in `says`. `options` are further words of the command."""
+
+import argparse
+import collections
+import json
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "cli"))
+sys.path.insert(0, HERE)
+import table as tables  # noqa: E402
+from harness import Program, check, run_all, same  # noqa: E402
+
+
+def command(case):
+    words = ["run", os.path.join(HERE, "grip", case["model"]), "--tolerance", "1e-12", "--time", repr(case["time"]), "--json"]
+    for name, value in case.get("set", {}).items():
+        words += ["--set", f"{name}={value!r}"]
+    return words + (["--stop", case["stop"]] if "stop" in case else []) + case.get("options", [])
+
+
+def values_of(found):
+    """What the result of a run says, by the names that cases use."""
+    values = dict(zip(found["coordinates"] + found["velocities"], found["q"] + found["v"]), **found["observables"])
+    values["t"] = found["t"]
+    values["lost"] = sum(value for name, value in found["observables"].items() if name.endswith(".dissipated"))
+    number = collections.Counter()
+    for event in found["events"]:
+        name = event["name"]
+        number[name] += 1
+        values[f"time:{name}#{number[name]}"] = event["t"]
+        values.setdefault("time:" + name, event["t"])
+    values.update({"count:" + name: count for name, count in number.items()})
+    return values
+
+
+def compare(program, case, show):
+    done = program(*command(case))
+    same(done.returncode, case.get("exit", 0), f"exit code: {done.stderr}")
+    for word in case.get("says", []):
+        check(word in done.stderr, f"'{word}' is not in the message: {done.stderr}")
+    if "expect" not in case:
+        return
+    found = json.loads(done.stdout)
+    values = values_of(found)
+    worst = 0
+    for name, expected in case["expect"].items():
+        check(name in values, f"no {name}; events: {found['events']}")
+        off = abs(values[name] - expected) / max(1, abs(expected))
+        worst = max(worst, off)
+        check(off <= case["within"], f"{name} = {values[name]!r}, expected {expected!r}: off by {off:.2g} > {case['within']}")
+    for t, name in case.get("told", []):
+        times = [event["t"] for event in found["events"] if event["name"] == name]
+        check(any(abs(t - other) <= 2e-9 + case["within"] for other in times), f"'{name}' is not told at t = {t}: {times}")
+    if show:
+        print(f"{case['id']:26} {worst:.1e} of {case['within']:.0e}  ", "; ".join(found["remarks"]))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("id", nargs="*")
+    parser.add_argument("--print", action="store_true")
+    given = parser.parse_args()
+    program = Program(given.program)
+    cases = [case for case in tables.read(os.path.join(HERE, "grip.json"))["cases"] if not given.id or case["id"] in given.id]
+    return run_all([(case["id"], lambda case=case: compare(program, case, given.print)) for case in cases],
+                   workers=1 if given.print else 2)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
