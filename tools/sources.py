@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""sources.py models | figures | templates | methods | kernels | kernels-of-stages | dual | kernel-headers | rooms | rooms-run-once | rooms-of-text |
+"""sources.py models | figures | templates | methods | kernels | kernels-of-stages | dual | kernel-headers | hdf5 | rooms | rooms-run-once | rooms-of-text |
 cli | python: lists files for meson.build, a line each, so that a new model, method or room is built without being listed by hand."""
 import glob
 import os
@@ -41,6 +41,7 @@ lists = {
     "rooms": lambda: rooms - once - text,
     "rooms-run-once": lambda: once,
     "rooms-of-text": lambda: text,
+    "hdf5": lambda: sorted(glob.glob("src/output/*hdf5*.[ch]") + ["src/output/part.c"]),
     "cli": lambda: glob.glob("cli/*.c"),
     "python": lambda: [os.path.basename(f) for f in glob.glob("python/nonholo/*") if not f.endswith(("__", ".in"))],
 }

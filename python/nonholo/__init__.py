@@ -7,24 +7,46 @@
 -0.6000 -> 0.6000
 """
 
-from ._library import ComputationError, Error, ModelError, Remark, UsageError, lib as _lib
-from .chaos import Lyapunov, lyapunov
-from .comparison import Comparison, Order, compare, order
-from .drift import Drift, DriftLaw, drift
-from .ensembles import Ensemble, ensemble
-from .events import Event
-from .exports import export
-from .imports import import_urdf
-from .functions import NotHere, from_functions
-from .linearisation import Linearisation, Located, linearise
-from .orbits import Orbit, Periodic, periodic
-from .regulator import Regulator, control
-from .stepper import Stepper
-from .symbolic import from_mechanics, from_sympy
-from .system import Facts, Model, System, load, methods, models
-from .trajectory import Trajectory, run, simulate
+TYPE_CHECKING = False  # what type checkers take for true, without the time that `typing` takes
+if TYPE_CHECKING:
+    from ._library import ComputationError, Error, ModelError, Remark, UsageError
+    from .chaos import Lyapunov, lyapunov
+    from .comparison import Comparison, Order, compare, order
+    from .drift import Drift, DriftLaw, drift
+    from .ensembles import Ensemble, ensemble
+    from .events import Event
+    from .exports import export
+    from .imports import import_urdf
+    from .functions import NotHere, from_functions
+    from .linearisation import Linearisation, Located, linearise
+    from .orbits import Orbit, Periodic, periodic
+    from .regulator import Regulator, control
+    from .stepper import Stepper
+    from .symbolic import from_mechanics, from_sympy
+    from .system import Facts, Model, System, load, methods, models
+    from .trajectory import Trajectory, run, simulate
 
-__version__ = _lib.nh_version().decode()
+# Where names come from. Modules, the library and numpy are loaded when a name is first used: `import nonholo` takes no time
+# that a program does not need.
+_HOMES = {
+    "_library": "ComputationError, Error, ModelError, Remark, UsageError",
+    "chaos": "Lyapunov, lyapunov",
+    "comparison": "Comparison, Order, compare, order",
+    "drift": "Drift, DriftLaw, drift",
+    "ensembles": "Ensemble, ensemble",
+    "events": "Event",
+    "exports": "export",
+    "imports": "import_urdf",
+    "functions": "NotHere, from_functions",
+    "linearisation": "Linearisation, Located, linearise",
+    "orbits": "Orbit, Periodic, periodic",
+    "regulator": "Regulator, control",
+    "stepper": "Stepper",
+    "symbolic": "from_mechanics, from_sympy",
+    "system": "Facts, Model, System, load, methods, models",
+    "trajectory": "Trajectory, run, simulate",
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names.split(", ")}
 
 __all__ = [
     "Comparison",
@@ -69,3 +91,26 @@ __all__ = [
     "run",
     "simulate",
 ]
+
+
+def __getattr__(name: str) -> object:
+    from importlib import import_module
+
+    if name == "__version__":
+        globals()[name] = import_module("._library", __name__).lib.nh_version().decode()
+    elif name in _HOME:
+        home = import_module("." + _HOME[name], __name__)
+        # all of its names: one of them may be that of the module, which has just become an attribute
+        globals().update({other: getattr(home, other) for other in _HOMES[_HOME[name]].split(", ")})
+    elif not name.startswith("__"):
+        try:
+            import_module("." + name, __name__)
+        except ModuleNotFoundError:
+            pass
+    if name not in globals():
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(__all__) | {"__version__"})

@@ -129,6 +129,7 @@ class Model(Immutable):
     def expanded(self) -> str:
         """The text with ordinary statements in place of bodies, wheels, blades and springs: it gives the same results.
 
+        >>> import nonholo
         >>> "lagrangian (rider.kinetic" in nonholo.load("benchmark-bicycle").expanded
         True
         """

@@ -25,7 +25,7 @@ nh_status nh_about_begin(nh_about *s, const nh_system *system, const nh_start_op
     *s = (nh_about){.start = start ? *start : nh_start_options_default(),
                     .keep_symmetries = keep_symmetries,
                     .zeros = -1};
-    if (!nh_have_lapack)
+    if (!nh_have_lapack())
         return nh_fail(
             report, NH_NOT_APPLICABLE,
             "this build of nonholo has no LAPACK, which linearisation needs: install "

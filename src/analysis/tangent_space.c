@@ -72,7 +72,7 @@ nh_status nh_tangent_space_find(nh_tangent_space *out, const nh_system *system, 
 {
     nh_local s;
     *out = (nh_tangent_space){0};
-    if (!nh_have_lapack)
+    if (!nh_have_lapack())
         return nh_fail(report, NH_NOT_APPLICABLE,
                        "this build of nonholo has no LAPACK, which this needs: install "
                        "liblapack-dev and build again ('nonholo --version' tells what is built "

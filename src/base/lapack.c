@@ -7,21 +7,44 @@
 #include <string.h>
 
 #ifdef NH_HAVE_LAPACK
-const bool nh_have_lapack = true;
+#include <dlfcn.h>
+#include <pthread.h>
 
-void dgesvd_(const char *jobu, const char *jobvt, const int *m, const int *n, double *a,
-             const int *lda, double *s, double *u, const int *ldu, double *vt, const int *ldvt,
-             double *work, const int *lwork, int *info);
-void dgeevx_(const char *balance, const char *jobvl, const char *jobvr, const char *sense,
-             const int *n, double *a, const int *lda, double *wr, double *wi, double *vl,
-             const int *ldvl, double *vr, const int *ldvr, int *ilo, int *ihi, double *scale,
-             double *norm, double *rconde, double *rcondv, double *work, const int *lwork,
-             int *iwork, int *info);
-void dgges_(const char *jobvsl, const char *jobvsr, const char *sort,
-            int (*select)(const double *, const double *, const double *), const int *n, double *a,
-            const int *lda, double *b, const int *ldb, int *sdim, double *alphar, double *alphai,
-            double *beta, double *vsl, const int *ldvsl, double *vsr, const int *ldvsr,
-            double *work, const int *lwork, int *bwork, int *info);
+typedef void dgesvd_function(const char *jobu, const char *jobvt, const int *m, const int *n,
+                             double *a, const int *lda, double *s, double *u, const int *ldu,
+                             double *vt, const int *ldvt, double *work, const int *lwork,
+                             int *info);
+typedef void dgeevx_function(const char *balance, const char *jobvl, const char *jobvr,
+                             const char *sense, const int *n, double *a, const int *lda, double *wr,
+                             double *wi, double *vl, const int *ldvl, double *vr, const int *ldvr,
+                             int *ilo, int *ihi, double *scale, double *norm, double *rconde,
+                             double *rcondv, double *work, const int *lwork, int *iwork, int *info);
+typedef void dgges_function(const char *jobvsl, const char *jobvsr, const char *sort,
+                            int (*select)(const double *, const double *, const double *),
+                            const int *n, double *a, const int *lda, double *b, const int *ldb,
+                            int *sdim, double *alphar, double *alphai, double *beta, double *vsl,
+                            const int *ldvsl, double *vsr, const int *ldvsr, double *work,
+                            const int *lwork, int *bwork, int *info);
+static dgesvd_function *dgesvd;
+static dgeevx_function *dgeevx;
+static dgges_function *dgges;
+
+static void load(void)
+{
+    void *lapack = dlopen(NH_LAPACK_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    if (!lapack)
+        return;
+    *(void **)&dgesvd = dlsym(lapack, "dgesvd_");
+    *(void **)&dgeevx = dlsym(lapack, "dgeevx_");
+    *(void **)&dgges = dlsym(lapack, "dgges_");
+}
+
+bool nh_have_lapack(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, load);
+    return dgesvd && dgeevx && dgges;
+}
 
 /* The singular values of the transposed matrix, columns x rows; a is destroyed. */
 static bool call_svd(nh_svd *out, double *a)
@@ -30,15 +53,15 @@ static bool call_svd(nh_svd *out, double *a)
     const int values = out->values > 0 ? out->values : 1;
     int query = -1, info;
     double size;
-    dgesvd_("A", "S", &out->columns, &out->rows, a, &columns, out->value, out->right, &columns,
-            out->left, &values, &size, &query, &info);
+    dgesvd("A", "S", &out->columns, &out->rows, a, &columns, out->value, out->right, &columns,
+           out->left, &values, &size, &query, &info);
     const int length = (int)size;
     double *work = malloc(((size_t)length + 1) * sizeof *work);
     /* LAPACK returns the left vectors as columns of a values x rows matrix */
     double *left = calloc((size_t)values * (size_t)rows, sizeof *left);
     if (work && left) {
-        dgesvd_("A", "S", &out->columns, &out->rows, a, &columns, out->value, out->right, &columns,
-                left, &values, work, &length, &info);
+        dgesvd("A", "S", &out->columns, &out->rows, a, &columns, out->value, out->right, &columns,
+               left, &values, work, &length, &info);
         for (int i = 0; i < out->values; i++)
             for (int j = 0; j < out->rows; j++)
                 out->left[i * out->rows + j] = left[j * values + i];
@@ -69,13 +92,13 @@ static bool call_eigen(nh_eigen *out, double *a, double *space)
     double *wr = space, *wi = wr + N, *scale = wi + N, *conde = scale + N, *condv = conde + N;
     double *vl = condv + N, *vr = vl + N * N, norm, size;
     int *iwork = malloc((2 * N + 1) * sizeof *iwork), low, high, info = 1, query = -1;
-    dgeevx_("B", "V", "V", "E", &n, a, &n, wr, wi, vl, &n, vr, &n, &low, &high, scale, &norm, conde,
-            condv, &size, &query, iwork, &info);
+    dgeevx("B", "V", "V", "E", &n, a, &n, wr, wi, vl, &n, vr, &n, &low, &high, scale, &norm, conde,
+           condv, &size, &query, iwork, &info);
     const int length = (int)size;
     double *work = malloc(((size_t)length + 1) * sizeof *work);
     if (work && iwork)
-        dgeevx_("B", "V", "V", "E", &n, a, &n, wr, wi, vl, &n, vr, &n, &low, &high, scale, &norm,
-                conde, condv, work, &length, iwork, &info);
+        dgeevx("B", "V", "V", "E", &n, a, &n, wr, wi, vl, &n, vr, &n, &low, &high, scale, &norm,
+               conde, condv, work, &length, iwork, &info);
     const bool ok = work && iwork && info == 0;
     for (int i = 0; ok && i < n; i++) {
         out->value[i] = CMPLX(wr[i], wi[i]);
@@ -101,20 +124,23 @@ static bool call_qz(int n, double *a, double *b, double *space, int *count, doub
     const int one = 1;
     int *bwork = malloc(((size_t)n + 1) * sizeof *bwork), info = 1, query = -1;
     double size, *re = space, *im = re + n, *beta = im + n;
-    dgges_("N", "V", "S", is_inside, &n, a, &n, b, &n, count, re, im, beta, NULL, &one, basis, &n,
-           &size, &query, bwork, &info);
+    dgges("N", "V", "S", is_inside, &n, a, &n, b, &n, count, re, im, beta, NULL, &one, basis, &n,
+          &size, &query, bwork, &info);
     const int length = (int)size;
     double *work = malloc(((size_t)length + 1) * sizeof *work);
     if (work && bwork)
-        dgges_("N", "V", "S", is_inside, &n, a, &n, b, &n, count, re, im, beta, NULL, &one, basis,
-               &n, work, &length, bwork, &info);
+        dgges("N", "V", "S", is_inside, &n, a, &n, b, &n, count, re, im, beta, NULL, &one, basis,
+              &n, work, &length, bwork, &info);
     const bool ok = work && bwork && (info == 0 || info == n + 2); /* rounding after sorting */
     free(work);
     free(bwork);
     return ok;
 }
 #else
-const bool nh_have_lapack = false;
+bool nh_have_lapack(void)
+{
+    return false;
+}
 
 static bool call_qz(int n, double *a, double *b, double *space, int *count, double *basis)
 {
@@ -158,7 +184,7 @@ bool nh_svd_find(nh_svd *out, int rows, int columns, const double *a)
     double *copy = out->right + C * C;
     memcpy(copy, a, R * C * sizeof *a);
     if (least > 0)
-        return call_svd(out, copy);
+        return nh_have_lapack() && call_svd(out, copy);
     for (size_t i = 0; i < C; i++)
         out->right[i * C + i] = 1;
     return true;
@@ -199,7 +225,7 @@ bool nh_eigen_find(nh_eigen *out, int n, const double *a)
     out->value = calloc(N + 2 * N * N + 1, sizeof *out->value);
     out->condition = calloc(N + 1, sizeof *out->condition);
     double *copy = malloc((N * N + N * (3 * N + 6) + 1) * sizeof *copy);
-    bool ok = out->value && out->condition && copy;
+    bool ok = nh_have_lapack() && out->value && out->condition && copy;
     if (ok) {
         out->right = out->value + N;
         out->left = out->right + N * N;
@@ -231,7 +257,7 @@ bool nh_stable_subspace(int n, const double *a, const double *b, int *count, dou
             columns[N * N + j * N + i] = b[i * N + j];
         }
     const bool ok =
-        columns && call_qz(n, columns, columns + N * N, columns + 2 * N * N, count, basis);
+        nh_have_lapack() && columns && call_qz(n, columns, columns + N * N, columns + 2 * N * N, count, basis);
     free(columns);
     return ok;
 }

@@ -1,13 +1,13 @@
 /* Singular values, least squares and eigenvalues of dense matrices, by LAPACK. A library built
  * without LAPACK has none of them: the functions then return false, and nh_have_lapack says so.
- * Matrices are row-major. */
+ * LAPACK is loaded when it is first asked for. Matrices are row-major. */
 #ifndef NH_BASE_LAPACK_H
 #define NH_BASE_LAPACK_H
 
 #include <complex.h>
 #include <stdbool.h>
 
-extern const bool nh_have_lapack;
+bool nh_have_lapack(void);
 
 /* A singular value decomposition a = sum_i value[i] left[i] right[i]^T, values descending. The rows
  * of `right` from min(rows, columns) on complete an orthonormal basis. */

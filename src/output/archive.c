@@ -51,6 +51,9 @@ static nh_status find_format(const char *path, int64_t members, format *out, nh_
     if (is_hdf5(*out) && !nh_hdf5_built())
         return nh_fail(report, NH_BAD_ARGUMENT,
                        "this nonholo was built without HDF5; .csv, .npy and .npz are available");
+    const nh_status loaded = is_hdf5(*out) ? nh_hdf5_built()->load(report) : NH_OK;
+    if (loaded != NH_OK)
+        return loaded;
     if (members > 1 && !is_hdf5(*out))
         return nh_fail(report, NH_BAD_ARGUMENT,
                        "%s: trajectories of several members need .h5 or .nc", path);

@@ -122,6 +122,9 @@ nh_status nh_datafile_read_hdf5(nh_datafile *t, int64_t member, nh_report *repor
 {
     H5E_auto2_t function;
     void *user;
+    const nh_status loaded = nh_hdf5_load(report);
+    if (loaded != NH_OK)
+        return loaded;
     H5Eget_auto2(H5E_DEFAULT, &function, &user);
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     nh_hdf5_channel channel;

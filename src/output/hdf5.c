@@ -277,7 +277,8 @@ nh_status nh_hdf5_close(nh_hdf5 *file, int64_t used, int64_t steps, nh_report *r
 
 const nh_hdf5_access *nh_hdf5_built(void)
 {
-    static const nh_hdf5_access access = {.open = nh_hdf5_open,
+    static const nh_hdf5_access access = {.load = nh_hdf5_load,
+                                          .open = nh_hdf5_open,
                                           .rows = nh_hdf5_rows,
                                           .member = nh_hdf5_member,
                                           .statistics = nh_hdf5_statistics,

@@ -37,8 +37,13 @@ nh_status nh_hdf5_flush(nh_hdf5 *file, nh_report *report);
 nh_status nh_hdf5_close(nh_hdf5 *file, int64_t used, int64_t steps, nh_report *report);
 void nh_hdf5_leave(nh_hdf5 *file, bool keep);
 
+/* Loads the HDF5 library, which starting a process waits for only where a file needs it. Everything
+ * above and below presupposes that this has succeeded. */
+nh_status nh_hdf5_load(nh_report *report);
+
 /* These functions; NULL if the library was built without HDF5. */
 typedef struct nh_hdf5_access {
+    __typeof__(nh_hdf5_load) *load;
     __typeof__(nh_hdf5_open) *open;
     __typeof__(nh_hdf5_rows) *rows;
     __typeof__(nh_hdf5_member) *member;

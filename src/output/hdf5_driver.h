@@ -6,8 +6,9 @@
 #ifndef NH_OUTPUT_HDF5_DRIVER_H
 #define NH_OUTPUT_HDF5_DRIVER_H
 
-#include <hdf5.h>
 #include <stdbool.h>
+
+#include "hdf5_calls.h"
 
 typedef struct nh_hdf5_channel {
     int descriptor; /* -1: files are opened by their names, for reading */

@@ -3,7 +3,6 @@
 
 #include "output/hdf5_parts.h"
 
-#include <hdf5_hl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

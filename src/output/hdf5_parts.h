@@ -2,8 +2,6 @@
 #ifndef NH_OUTPUT_HDF5_PARTS_H
 #define NH_OUTPUT_HDF5_PARTS_H
 
-#include <hdf5.h>
-
 #include "output/hdf5.h"
 #include "output/hdf5_driver.h"
 

@@ -198,6 +198,10 @@ nh_status nh_part_open(nh_part *part, const char *path, nh_report *report)
     *part = (nh_part){.path = path, .file = calloc(1, sizeof *part->file)};
     if (!part->file)
         return nh_fail_memory(report);
+    part->file->id = -1;
+    nh_status status = nh_hdf5_load(report);
+    if (status != NH_OK)
+        return status;
     nh_hdf5_silence quiet;
     nh_hdf5_enter(&quiet);
     part->file->id = nh_hdf5_open_named(&part->file->channel, path);

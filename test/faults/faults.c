@@ -10,7 +10,8 @@
  *     tear                the process is killed when half of what is to be written is written
  *     short               this and all later ones write only half of what they are given
  * Calls count in all threads, from the beginning of main on. What the HDF5 library allocates does
- * not: it crashes when it gets nothing, which is not ours to mend. */
+ * not: it crashes when it gets nothing, which is not ours to mend; nor what loading a library
+ * takes. */
 #define _GNU_SOURCE
 #undef _FILE_OFFSET_BITS /* else pwrite means pwrite64, and the other is not replaced */
 #include <dlfcn.h>
@@ -118,7 +119,6 @@ __attribute__((constructor)) static void begin(void)
     const char *text = getenv("FAULT");
     if (text)
         read_request(text);
-    dl_iterate_phdr(find_hdf5, NULL);
     active = true;
 }
 
@@ -180,6 +180,18 @@ static void *next(const char *name)
     void *found = dlsym(RTLD_NEXT, name);
     active = before;
     return found;
+}
+
+void *dlopen(const char *file, int mode)
+{
+    __typeof__(&dlopen) original = NEXT(dlopen);
+    const bool before = active;
+    active = false;
+    void *library = original(file, mode);
+    ranges = 0;
+    dl_iterate_phdr(find_hdf5, NULL);
+    active = before;
+    return library;
 }
 
 /* ---- writing ---- */

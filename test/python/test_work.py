@@ -5,6 +5,7 @@ import gc
 import os
 import pickle
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -455,6 +456,19 @@ def check_locale():
             told[name] = done.stdout, done.returncode
             check(done.stderr == (".", ",")[name != "C"], done.stderr)
         same(told["de_DE.UTF-8"], told["C"], "numbers")
+
+
+def check_that_an_import_is_short():
+    """Modules, library and numpy are loaded with the first name that is used; type checkers read the same names."""
+    look = "import sys, nonholo; print([m for m in ('numpy', 'ctypes', 'nonholo._library') if m in sys.modules]); nonholo.load"
+    done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True)
+    same(done.stdout, "[]\n", done.stderr)
+    with open(nonholo.__file__) as file:
+        block = re.findall(r"^    from \.(\w+) import (.+)$", file.read(), re.M)
+    same(dict(block), nonholo._HOMES, "the names for type checkers")
+    same(sorted(nonholo._HOME), sorted(nonholo.__all__), "__all__")
+    for name in nonholo.__all__:
+        check(callable(getattr(nonholo, name)), name)
 
 
 def run_one(name, case):
