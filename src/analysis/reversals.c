@@ -3,7 +3,9 @@
  * or half a revolution for angles. With S = 1 and c = 0, R is the reversal of all velocities.
  *
  * A map is accepted if it holds in several states: the images satisfy the constraints, and the
- * acceleration there is S times that of the state. */
+ * acceleration there is S times that of the state. What is small is decided without units: the
+ * states are those of probes, an acceleration is compared with its own largest value and with the
+ * one that would change the velocity over the typical length, and a constraint with its terms. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,14 +13,16 @@
 #include <nonholo_analysis.h>
 
 #include "base/status.h"
+#include "mechanics/probe.h"
 #include "system/system.h"
 
-enum { N_MAX = 6, ANGLES_MAX = 2, STATES = 4 };
+enum { N_MAX = 6, ANGLES_MAX = 2, STATES = NH_NEAR };
 
 typedef struct searched {
     const nh_system *system;
     int n, m;
     double q[STATES][N_MAX], v[STATES][N_MAX], a[STATES][2 * N_MAX];
+    double size[N_MAX]; /* of accelerations */
 } searched;
 
 static bool evaluate(const searched *s, nh_fn fn, const double *q, const double *v, double *out)
@@ -26,43 +30,69 @@ static bool evaluate(const searched *s, nh_fn fn, const double *q, const double 
     return nh_system_evaluate(s->system, fn, 0, q, v, NULL, out, NULL) == NH_OK;
 }
 
-/* States that satisfy the constraints, near the start. */
+/* A state near the start that satisfies the constraints. */
+static bool find_state(searched *s, int i, nh_probe *probe)
+{
+    double w[N_MAX + 2];
+    nh_probe_move(probe, i);
+    memcpy(s->q[i], probe->q, (size_t)s->n * sizeof *probe->q);
+    if (!evaluate(s, NH_FN_SETTLE, s->q[i], probe->v, w))
+        return false;
+    memcpy(s->v[i], w, (size_t)s->n * sizeof *w);
+    if (!evaluate(s, NH_FN_ACCELERATION, s->q[i], s->v[i], s->a[i]))
+        return false;
+    for (int c = 0; c < s->n; c++) {
+        const double length = probe->q_size[c], speed = fmax(probe->v_size[c], fabs(w[c]));
+        const double turned = length > 0 ? speed * speed / length : 0;
+        s->size[c] = fmax(s->size[c], fmax(turned, fabs(s->a[i][c])));
+    }
+    return true;
+}
+
 static bool find_states(searched *s, const double *q, const double *v)
 {
-    for (int i = 0; i < STATES; i++) {
-        double w[N_MAX + 2], free[N_MAX];
-        for (int c = 0; c < s->n; c++) {
-            s->q[i][c] = q[c] + 0.4 * sin(1 + 2.7 * c + 5.1 * i);
-            free[c] = v[c] + 0.7 * cos(2 + 3.3 * c + 1.9 * i);
-        }
-        if (!evaluate(s, NH_FN_SETTLE, s->q[i], free, w))
+    nh_probe probe;
+    bool found = nh_probe_init(&probe, s->system->mechanics, 0, q, v);
+    for (int i = 0; found && i < STATES; i++)
+        found = find_state(s, i, &probe);
+    nh_probe_free(&probe);
+    return found;
+}
+
+/* Constraints are linear in the velocities here, and so are sums of a term for each. */
+static bool satisfies(const searched *s, const double *q, const double *v)
+{
+    double k[N_MAX], term[N_MAX], size[N_MAX] = {0}, alone[N_MAX] = {0};
+    if (s->m == 0)
+        return true;
+    for (int c = 0; c < s->n; c++) {
+        alone[c] = v[c];
+        if (!evaluate(s, NH_FN_CONSTRAINT, q, alone, term))
             return false;
-        memcpy(s->v[i], w, (size_t)s->n * sizeof *w);
-        if (!evaluate(s, NH_FN_ACCELERATION, s->q[i], s->v[i], s->a[i]))
-            return false;
+        alone[c] = 0;
+        for (int j = 0; j < s->m; j++)
+            size[j] = fmax(size[j], fabs(term[j]));
     }
+    if (!evaluate(s, NH_FN_CONSTRAINT, q, v, k))
+        return false;
+    for (int j = 0; j < s->m; j++)
+        if (!(fabs(k[j]) <= 1e-9 * size[j]))
+            return false;
     return true;
 }
 
 static bool reverses(const searched *s, const nh_reversal *r)
 {
     for (int i = 0; i < STATES; i++) {
-        double q[N_MAX], v[N_MAX], a[2 * N_MAX], k[N_MAX], speed = 0, size = 0;
+        double q[N_MAX], v[N_MAX], a[2 * N_MAX];
         for (int c = 0; c < s->n; c++) {
-            const int from = r->from[c];
-            q[c] = r->sign[c] * s->q[i][from] + r->offset[c];
-            v[c] = -r->sign[c] * s->v[i][from];
-            speed = fmax(speed, fabs(v[c]));
-            size = fmax(size, fabs(s->a[i][from]));
+            q[c] = r->sign[c] * s->q[i][r->from[c]] + r->offset[c];
+            v[c] = -r->sign[c] * s->v[i][r->from[c]];
         }
-        if (!evaluate(s, NH_FN_ACCELERATION, q, v, a) ||
-            (s->m > 0 && !evaluate(s, NH_FN_CONSTRAINT, q, v, k)))
+        if (!satisfies(s, q, v) || !evaluate(s, NH_FN_ACCELERATION, q, v, a))
             return false;
         for (int c = 0; c < s->n; c++)
-            if (!(fabs(a[c] - r->sign[c] * s->a[i][r->from[c]]) <= 1e-9 * (size + speed * speed)))
-                return false;
-        for (int j = 0; j < s->m; j++)
-            if (!(fabs(k[j]) <= 1e-9 * (1 + fabs(q[0])) * speed * (double)s->n))
+            if (!(fabs(a[c] - r->sign[c] * s->a[i][r->from[c]]) <= 1e-9 * s->size[c]))
                 return false;
     }
     return true;

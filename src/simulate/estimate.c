@@ -440,6 +440,9 @@ static void look_at_method(const nh_simulation *s, double *order, double *tolera
 
 static nh_status check_possible(const nh_simulation *s, nh_report *report)
 {
+    if (s->ensemble)
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "the error of an ensemble is not estimated; run a member of it alone");
     if (s->options.resume)
         return nh_fail(report, NH_NOT_APPLICABLE,
                        "the error of a run that was resumed cannot be estimated: its start is not "
@@ -546,7 +549,7 @@ nh_status nh_simulation_estimate(nh_simulation *s, nh_switch when, nh_estimate *
     nh_report own;
     report = report ? report : &own;
     *out = (nh_estimate){.error = NAN, .component = -1, .order = NAN};
-    bool asked = when == NH_ON, is_short = nh_run_seconds(s->run) <= advised_seconds;
+    bool asked = when == NH_ON, is_short = nh_simulation_seconds(s) <= advised_seconds;
     if (when == NH_OFF || (!asked && !is_short))
         return NH_OK;
     nh_status status = check_possible(s, report);

@@ -55,17 +55,24 @@ static bool is_angle(const nh_system *system, int coordinate)
     return false;
 }
 
+/* NaN: none there. */
+static double energy_at(ray *r, const double *q, const double *v)
+{
+    double found;
+    const nh_status status = nh_inner_energy(r->system, r->t, q, v, &found, NULL);
+    r->out_of_memory = r->out_of_memory || status == NH_NO_MEMORY;
+    return status == NH_OK ? found : NAN;
+}
+
 /* Whether the energy is the same, to the last bit, wherever this coordinate is. */
-static bool is_unbound(const ray *r, int coordinate, double *q, const double *v)
+static bool is_unbound(ray *r, int coordinate, double *q, const double *v)
 {
     const double size = 1 + fabs(r->start[coordinate]);
-    double before, after;
     for (int i = 0; i < 3; i++) {
         memcpy(q, r->start, (size_t)r->system->coordinates * sizeof *q);
-        if (nh_inner_energy(r->system, r->t, q, v, &before, NULL) != NH_OK)
-            return false;
+        const double before = energy_at(r, q, v);
         q[coordinate] += size * (0.37 + i);
-        if (nh_inner_energy(r->system, r->t, q, v, &after, NULL) != NH_OK || before != after)
+        if (!(energy_at(r, q, v) == before))
             return false;
     }
     return true;
@@ -139,7 +146,6 @@ static bool find_position(ray *r, double s)
  * state. */
 static double excess_with(ray *r, double s, double share)
 {
-    double found;
     nh_report report;
     if (!find_position(r, s))
         return NAN;
@@ -149,10 +155,8 @@ static double excess_with(ray *r, double s, double share)
         nh_project_positions(r->system, NULL, false, (nh_instant){r->t, NULL}, r->q, r->v, &report);
     if (status == NH_OK)
         status = nh_project(r->system, NULL, false, (nh_instant){r->t, NULL}, r->q, r->v, &report);
-    if (status == NH_OK)
-        status = nh_inner_energy(r->system, r->t, r->q, r->v, &found, &report);
     r->out_of_memory |= status == NH_NO_MEMORY;
-    return status == NH_OK ? found - r->energy : NAN;
+    return status == NH_OK ? energy_at(r, r->q, r->v) - r->energy : NAN;
 }
 
 static double excess(ray *r, double s)

@@ -261,7 +261,7 @@ def test_checkpoints_with_files():
             run, notes = taken_apart(make_checkpoint(folder, "-o", name))
             for position in (-1, 1 << 62, -(1 << 63)):
                 elsewhere = notes[:24] + struct.pack("<q", position) + notes[32:]
-                unmarked = elsewhere[:-24] + bytes(8) + elsewhere[-16:]
+                unmarked = elsewhere[:-40] + bytes(8) + elsewhere[-32:]
                 for forged in (elsewhere, unmarked):  # with the notes about the rows, and without them
                     write(folder, "bad", pieces(run, forged))
                     answer(folder, [*RUN[:-1], "1e9", "-o", name, "--resume", "bad"], 1, "cannot resume %s" % name)

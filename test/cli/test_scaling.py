@@ -53,6 +53,8 @@ def verdicts(found):
     facts = {key: value for key, value in found.items() if key not in NUMBERS}
     for key in ("conserved", "surfaces"):
         facts[key] = [without_factors(text) for text in facts.get(key) or []]
+    if facts.get("frequencies"):  # angles a second, of which one may be zero but for round-off
+        facts["frequencies"] = {key: facts["frequencies"][key] for key in ("motion", "nondegenerate")}
     for entry in facts["methods"]:  # which name the model
         entry["reason"] = entry["reason"] and entry["reason"].replace(found["model"], "MODEL")
     return facts, found["start"]["consistent"]
