@@ -53,9 +53,9 @@ static const char *verdict_of(const nh_finding *finding)
 {
     if (!finding->checked)
         return "not checked";
-    if (finding->is_claim)
-        return finding->passed ? "reproduced" : "not reproduced";
-    return finding->passed ? "pass" : "FAIL";
+    if (finding->passed)
+        return finding->is_claim ? "reproduced" : "pass";
+    return finding->is_test ? "FAIL" : "not reproduced";
 }
 
 static void count(press *p, const nh_figure *figure)
@@ -64,7 +64,7 @@ static void count(press *p, const nh_figure *figure)
         const nh_finding *finding = nh_figure_finding(figure, i);
         bool claim = finding->is_claim;
         int *agrees = claim ? &p->reproduced : &p->passed;
-        int *differs = claim ? &p->not_reproduced : &p->failed;
+        int *differs = finding->is_test ? &p->failed : &p->not_reproduced;
         *(!finding->checked ? &p->unchecked : finding->passed ? agrees : differs) += 1;
     }
 }

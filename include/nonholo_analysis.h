@@ -30,13 +30,15 @@ NH_API double nh_latitude_value(const nh_latitude *latitude, const double *q, co
 NH_API bool nh_system_may_have_latitude(const nh_system *system);
 
 /* Quantities by name: "t", a coordinate, a velocity, "energy", an observable, "latitude";
- * "constraint", the largest |k|, and "constraint:NAME", the k of one constraint; "momentum of ..."
- * as listed by nh_system_integral_name; "rho1", "rho2", ..., the momenta in the model's frame.
- * Where the energy is not an integral, "power": its rate of change, caused by forces, moving
- * constraints and terms that depend on time. Quantities of two states one step apart:
- * "midpoint_constraint" and "midpoint:NAME", k at the midpoint, and "leapfrog_invariant", see
- * nh_leapfrog_invariant; "energy_balance", the change of the energy minus the work of that power,
- * per unit of time: the energy that the method itself adds or removes. */
+ * "constraint", the largest |k|, "relative_constraint", the largest |k| relative to what
+ * the kinetic energy could make it, and
+ * "constraint:NAME", the k of one constraint; "momentum of ..." as listed by
+ * nh_system_integral_name; "rho1", "rho2", ..., the momenta in the model's frame. Where the energy
+ * is not an integral, "power": its rate of change, caused by forces, moving constraints and terms
+ * that depend on time. Quantities of two states one step apart: "midpoint_constraint" and
+ * "midpoint:NAME", k at the midpoint, and "leapfrog_invariant", see nh_leapfrog_invariant;
+ * "energy_balance", the change of the energy minus the work of that power, per unit of time: the
+ * energy that the method itself adds or removes. */
 typedef struct nh_watch nh_watch;
 typedef struct nh_state {
     double t;
@@ -658,7 +660,8 @@ typedef struct nh_finding {
     const char *in_case; /* label of the case; "" if the figure has only one case */
     bool checked;        /* false: it needs the full time, and this was a quick run */
     bool passed;
-    bool is_claim; /* a published claim, shown next to the measured value; not a test of nonholo */
+    bool is_claim; /* a published claim, shown next to the measured value */
+    bool is_test;  /* a failure if it does not hold; not of claims that are only reported */
     double measured, expected; /* NaN for verdicts */
     char measured_text[160], expected_text[80];
 } nh_finding;
@@ -674,9 +677,10 @@ NH_API nh_status nh_figure_write(const nh_figure *figure, const char *path, nh_r
 
 typedef struct nh_import_options {
     size_t size;
-    const char *wheels; /* links or joints that are wheels, "left,right=0.1": a name, perhaps with the
-                           radius; NULL: cylinders that touch the ground, if there are several */
-    const char *base;   /* "fixed", "planar" or "floating"; NULL: planar with wheels, else fixed */
+    const char
+        *wheels;      /* links or joints that are wheels, "left,right=0.1": a name, perhaps with the
+                         radius; NULL: cylinders that touch the ground, if there are several */
+    const char *base; /* "fixed", "planar" or "floating"; NULL: planar with wheels, else fixed */
 } nh_import_options;
 NH_OPTIONS_DEFAULT(nh_import_options)
 

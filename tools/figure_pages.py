@@ -3,7 +3,7 @@
 
 Runs 'NONHOLO reproduce all --json', puts the PNGs into docs/images/figures (through pngquant, if it is installed),
 writes each table of findings between its <!-- findings NAME --> and <!-- end -->, and the summary of a figure of
-verdicts between <!-- verdicts NAME --> and <!-- end -->."""
+verdicts, which is computed again with half its step, between <!-- verdicts NAME --> and <!-- end -->."""
 import csv
 import glob
 import json
@@ -70,37 +70,58 @@ def short(number):
     return re.sub(r"e([-+])0", r"e\1", "%.0e" % number)
 
 
-def worst(rows):
-    """The worst verdict over all cases, in words, with its size."""
+def worst_verdict(rows):
+    return max((r["verdict"] for r in rows), key=BADNESS.index)
+
+
+def worst(rows, halved):
+    """The worst verdict over all cases, in words, with the size of the error and its trend; marked if it is another one at half the step."""
     if not rows:
         return ""
-    verdict = max((r["verdict"] for r in rows), key=BADNESS.index)
+    verdict = worst_verdict(rows)
     same = [r for r in rows if r["verdict"] == verdict]
+    size = short(max(float(r["largest"]) for r in same))
+    said = verdict if verdict == "round-off" else "%s, %s" % (verdict if verdict == "bounded" else "**%s**" % verdict, size)
     if verdict == "linear drift":
-        return "**drifts**, %s&nbsp;t" % short(max(abs(float(r["slope"])) for r in same))
-    if verdict == "bounded":
-        return "bounded, " + short(max(float(r["largest"]) for r in same))
-    return verdict if verdict == "round-off" else "**%s**" % verdict
+        said = "%s, **drifts** by %s&nbsp;t" % (size, short(max((float(r["slope"]) for r in same), key=abs)))
+    other = worst_verdict(halved)
+    return said if other == verdict else "%s (h/2: %s)" % (said, "drifts" if other == "linear drift" else other)
 
 
-def verdicts(folder, name):
-    """A row for each method, best first: its worst verdict for each quantity over all cases."""
+def read_verdicts(folder, name):
     with open(os.path.join(folder, name + ".csv"), newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+        return list(csv.DictReader(file))
+
+
+def halve(program, folder, name):
+    """Runs a figure with half its step, as NAME-half."""
+    text = open(os.path.join(root, "figures", name + ".fig"), encoding="utf-8").read()
+    step = re.search(r"^step (\S+)$", text, re.M)
+    text = text.replace(step[0], "step %g" % (float(step[1]) / 2)).replace("figure " + name, "figure %s-half" % name)
+    path = os.path.join(folder, name + "-half.fig")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(re.sub(r"(?m)^(long )?(finding|claim).*\n", "", text))
+    subprocess.run([program, "reproduce", path, "--quiet", "--json", "--out", folder], stdout=subprocess.DEVNULL, check=True)
+
+
+def verdicts(program, folder, name):
+    """A row for each method, best first: its worst verdict for each quantity over all cases."""
+    halve(program, folder, name)
+    rows, halved = (read_verdicts(folder, which) for which in (name, name + "-half"))
     methods, quantities = ([*dict.fromkeys(r[key] for r in rows)] for key in ("method", "quantity"))
     lines = ["| method | " + " | ".join(q.replace("_", " ") for q in quantities) + " |", "|---" * (len(quantities) + 1) + "|"]
     for method in reversed(methods):
-        cells = (worst([r for r in rows if (r["method"], r["quantity"]) == (method, q)]) for q in quantities)
+        cells = (worst(*([r for r in one if (r["method"], r["quantity"]) == (method, q)] for one in (rows, halved))) for q in quantities)
         lines.append("| %s | %s |" % (method, " | ".join(cells)))
     return "\n".join(lines)
 
 
-def write_pages(figures, folder):
+def write_pages(program, figures, folder):
     def replace(match):
         if match[2] not in figures:
             print("%s was not computed; its table is left as it was" % match[2], file=sys.stderr)
             return match[0]
-        new = table([row(f) for f in figures[match[2]]["findings"]]) if match[1] == "findings" else verdicts(folder, match[2])
+        new = table([row(f) for f in figures[match[2]]["findings"]]) if match[1] == "findings" else verdicts(program, folder, match[2])
         return "<!-- %s %s -->\n%s\n<!-- end -->" % (match[1], match[2], new)
 
     for page in glob.glob(os.path.join(root, "docs/*.md")) + glob.glob(os.path.join(root, "docs/papers/*.md")):
@@ -127,7 +148,7 @@ def main():
         done = subprocess.run([sys.argv[1], "reproduce", "all", "--json", "--out", folder], stdout=subprocess.PIPE)
         found = json.loads(done.stdout)
     figures = {f["name"]: f for f in found["figures"]}
-    write_pages(figures, folder)
+    write_pages(sys.argv[1], figures, folder)
     copy_pictures(folder, figures)
     print("%d figures, %d findings passed, %d failed" % (len(figures), found["passed"], found["failed"]))
 

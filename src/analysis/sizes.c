@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/sizes.h"
 #include "base/status.h"
 #include "mechanics/mechanics.h"
 #include "system/system.h"
@@ -63,29 +64,39 @@ static void look_at_parts(const terms *w, const double *x, int n,
         }
 }
 
-/* The terms of velocities that are at rest have no size of their own. Their size is what the
- * kinetic energy could make it, |K_ij| sqrt(2 T/M_jj); at least a hundred millionth of that counts
- * as motion. */
-static nh_status add_sizes_at_rest(const terms *w, const double *v, nh_report *report)
+nh_status nh_constraint_reach(const nh_system *s, double t, const double *q, const double *v,
+                              double *reach, nh_report *report)
 {
-    const nh_system *s = w->system;
     const int n = s->velocities, m = s->constraints;
     double *M = calloc(nh_system_outputs(s, NH_FN_MATRICES) + 1, sizeof *M), twice = 0;
     if (!M)
         return nh_fail_memory(report);
-    bool known = nh_system_evaluate(s, NH_FN_MATRICES, w->t, w->q, v, NULL, M, NULL) == NH_OK;
+    bool known = nh_system_evaluate(s, NH_FN_MATRICES, t, q, v, NULL, M, NULL) == NH_OK;
     for (int i = 0; i < n * n; i++)
         twice += v[i / n] * M[i] * v[i % n];
-    for (int i = 0; i < m && known; i++) {
-        double size = 0;
-        for (int j = 0; j < n; j++)
+    for (int i = 0; i < m; i++) {
+        reach[i] = 0;
+        for (int j = 0; j < n && known; j++)
             if (M[j * n + j] > 0 && twice > 0)
-                size += fabs(M[n * n + i * n + j]) * sqrt(twice / M[j * n + j]);
-        if (w->rows[i] < 1e-8 * size)
-            w->rows[i] = size;
+                reach[i] += fabs(M[n * n + i * n + j]) * sqrt(twice / M[j * n + j]);
     }
     free(M);
     return NH_OK;
+}
+
+/* The terms of velocities that are at rest have no size of their own. Their size is what the
+ * kinetic energy could make it; at least a hundred millionth of that counts as motion. */
+static nh_status add_sizes_at_rest(const terms *w, const double *v, nh_report *report)
+{
+    const int m = w->system->constraints;
+    double *reach = calloc((size_t)m + 1, sizeof *reach);
+    nh_status status = reach ? nh_constraint_reach(w->system, w->t, w->q, v, reach, report)
+                             : nh_fail_memory(report);
+    for (int i = 0; i < m && status == NH_OK; i++)
+        if (w->rows[i] < 1e-8 * reach[i])
+            w->rows[i] = reach[i];
+    free(reach);
+    return status;
 }
 
 nh_status nh_system_term_sizes(const nh_system *system, double t, const double *q, const double *v,

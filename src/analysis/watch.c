@@ -1,6 +1,7 @@
 /* Quantities by name, evaluated along a run. nonholo_analysis.h lists them. */
 #include <nonholo_analysis.h>
 
+#include "analysis/sizes.h"
 #include "base/status.h"
 #include "system/attitude.h"
 #include "system/system.h"
@@ -20,6 +21,7 @@ typedef enum quantity_kind {
     OBSERVABLE,
     CONSTRAINTS,
     CONSTRAINT,
+    RELATIVE, /* the largest residual, relative to its terms */
     INTEGRAL, /* a momentum */
     RHO,
     POWER,
@@ -50,7 +52,7 @@ typedef struct quantity_family { /* quantities of one kind, in the order of the 
     int count;
 } quantity_family;
 
-enum { FAMILIES = 16 };
+enum { FAMILIES = 17 };
 
 static bool is_momentum(const nh_system *system, int index)
 {
@@ -76,6 +78,7 @@ static void list_families(const nh_system *system, quantity_family *list)
                                            {OBSERVABLE, nh_system_observables(system) - built_in},
                                            {CONSTRAINTS, m > 0},
                                            {CONSTRAINT, m},
+                                           {RELATIVE, m > 0},
                                            {INTEGRAL, nh_system_integrals(system)},
                                            {RHO, rho_count(system)},
                                            {POWER, worked},
@@ -106,6 +109,8 @@ static const char *name_of(const nh_system *system, quantity q, char *text, size
         return nh_system_observable_name(system, built_in + q.index);
     case CONSTRAINTS:
         return "constraint";
+    case RELATIVE:
+        return "relative_constraint";
     case INTEGRAL:
         return nh_system_integral_name(system, q.index);
     case MIDPOINTS:
@@ -172,15 +177,11 @@ static nh_status find(const nh_system *system, const char *name, quantity *out, 
     for (int i = 0; quantity_at(system, list, i, out); i++)
         if (strcmp(name, name_of(system, *out, text, sizeof text)) == 0)
             return NH_OK;
-    static const char *const elsewhere[] = {"driver_energy",
-                                            "passenger_energy",
-                                            "latitude",
-                                            "leapfrog_invariant",
-                                            "constraint",
-                                            "rho1",
-                                            "midpoint_constraint",
-                                            "rho2",
-                                            "power",
+    static const char *const elsewhere[] = {"driver_energy", "passenger_energy",
+                                            "latitude",      "leapfrog_invariant",
+                                            "constraint",    "relative_constraint",
+                                            "rho1",          "midpoint_constraint",
+                                            "rho2",          "power",
                                             "energy_balance"};
     for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
         if (strcmp(name, elsewhere[i]) == 0)
@@ -206,7 +207,7 @@ static bool allocate(nh_watch *w)
     most = larger(most, (size_t)s->constraints);
     most = larger(most, n + 1);
     w->wanted = calloc((size_t)w->count + 1, sizeof *w->wanted);
-    w->room = calloc(most + 2 * n + 2, sizeof *w->room);
+    w->room = calloc(most + 2 * n + 2 + (size_t)s->constraints, sizeof *w->room);
     return w->wanted && w->room;
 }
 
@@ -262,6 +263,25 @@ static nh_status constraint_value(const nh_watch *w, quantity q, double t, const
                            ? nh_system_residual(w->system, t, x, v, w->room, report)
                            : nh_system_position_residual(w->system, t, x, w->room, report);
     *value = w->room[q.index < first ? q.index : q.index - first];
+    return status;
+}
+
+/* The largest k relative to what the kinetic energy could make it, so that it neither grows with
+ * the velocities nor depends on which of them are near zero. */
+static nh_status relative_value(const nh_watch *w, const nh_state *now, double *value,
+                                nh_report *report)
+{
+    const int m = w->system->constraints;
+    double *k = w->room, *reach = k + m, *own = NULL;
+    const double *v = nh_inner_copy(w->system, now->wrapped_q, now->v, &own, report);
+    nh_status status =
+        v ? nh_system_residual(w->system, now->t, now->wrapped_q, now->v, k, report) : NH_NO_MEMORY;
+    if (status == NH_OK)
+        status = nh_constraint_reach(w->system, now->t, now->wrapped_q, v, reach, report);
+    *value = 0;
+    for (int i = 0; i < m && status == NH_OK; i++)
+        *value = k[i] == 0 ? *value : fmax(*value, fabs(k[i]) / reach[i]);
+    free(own);
     return status;
 }
 
@@ -382,6 +402,8 @@ static nh_status measure(const nh_watch *w, quantity q, const nh_state *now, con
     case CONSTRAINTS:
     case CONSTRAINT:
         return constraint_value(w, q, now->t, now->wrapped_q, now->v, value, report);
+    case RELATIVE:
+        return relative_value(w, now, value, report);
     case INTEGRAL:
         status = nh_system_integral_values(s, now->t, now->wrapped_q, now->v, w->room, report);
         *value = w->room[q.index];

@@ -209,16 +209,14 @@ static nh_status read_relation(nh_reader *r, nh_expectation *e)
     return status == NH_OK && e->relation == '=' ? read_tolerance(r, e) : status;
 }
 
-nh_status nh_read_finding(nh_reader *r, bool needs_time, bool is_claim)
+nh_status nh_read_finding(nh_reader *r, nh_finding_role role)
 {
     nh_figure *f = r->figure;
     if (f->finding_count == NH_FINDINGS_MOST)
         return nh_reader_fail(r, "a figure has at most %d findings", NH_FINDINGS_MOST);
     nh_expectation *e = &f->findings[f->finding_count++];
-    *e = (nh_expectation){.text = r->line.word[r->line.at].rest,
-                          .place = r->line.word[0].place,
-                          .needs_time = needs_time,
-                          .is_claim = is_claim};
+    *e = (nh_expectation){
+        .text = r->line.word[r->line.at].rest, .place = r->line.word[0].place, .role = role};
     nh_status status = read_measurement(r, &e->left);
     if (status == NH_OK)
         status = read_relation(r, e);

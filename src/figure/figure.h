@@ -111,13 +111,18 @@ typedef enum nh_tolerance {
     NH_WITHIN_BAND
 } nh_tolerance;
 
+typedef struct nh_finding_role {
+    bool needs_time; /* cannot be checked in quick runs */
+    bool is_claim;   /* of others */
+    bool is_test;    /* fails if it does not hold; else only reported */
+} nh_finding_role;
+
 typedef struct nh_expectation { /* an expected result */
     const char *text;
     nh_measurement left, right;
     char relation;   /* '=', '<', '>', 'i' for is */
     bool compared;   /* `right` is a measurement; else `value` */
-    bool needs_time; /* cannot be checked in quick runs */
-    bool is_claim;   /* reported, but not a test */
+    nh_finding_role role;
     double value, allowed, band[2];
     nh_tolerance tolerance;
     const char *verdict;

@@ -185,8 +185,9 @@ static void check_one(nh_figure *f, const nh_expectation *e, int by_case)
     nh_finding *out = &f->result[f->result_count++];
     *out = (nh_finding){.text = e->text,
                         .in_case = f->case_count > 1 ? f->cases[by_case].label : "",
-                        .is_claim = e->is_claim};
-    if (f->quick && e->needs_time)
+                        .is_claim = e->role.is_claim,
+                        .is_test = e->role.is_test};
+    if (f->quick && e->role.needs_time)
         return;
     out->checked = true;
     if (e->relation == 'i')

@@ -416,20 +416,34 @@ static nh_status read_table(nh_reader *r)
 
 static nh_status read_finding(nh_reader *r)
 {
-    return nh_read_finding(r, false, false);
+    return nh_read_finding(r, (nh_finding_role){.is_test = true});
 }
 
 static nh_status read_claim(nh_reader *r)
 {
-    return nh_read_finding(r, false, true);
+    return nh_read_finding(r, (nh_finding_role){.is_claim = true});
+}
+
+static nh_status read_claimed(nh_reader *r)
+{
+    if (!nh_take_if(r, "finding"))
+        return nh_reader_fail(r, "expected 'finding'");
+    return nh_read_finding(r, (nh_finding_role){.is_claim = true, .is_test = true});
 }
 
 static nh_status read_long(nh_reader *r)
 {
-    bool is_claim = nh_take_if(r, "claim");
-    if (!is_claim && !nh_take_if(r, "finding"))
-        return nh_reader_fail(r, "expected 'finding' or 'claim'");
-    return nh_read_finding(r, true, is_claim);
+    nh_finding_role role = {.needs_time = true};
+    role.is_claim = nh_take_if(r, "claim");
+    if (!role.is_claim) {
+        role.is_claim = nh_take_if(r, "claimed");
+        role.is_test = true;
+        if (!nh_take_if(r, "finding"))
+            return nh_reader_fail(r, role.is_claim
+                                         ? "expected 'finding'"
+                                         : "expected 'finding', 'claim' or 'claimed finding'");
+    }
+    return nh_read_finding(r, role);
 }
 
 /* ---- the table of statements --------------------------------------------------------------- */
@@ -478,6 +492,7 @@ static const struct statement {
     {"table", ANYWHERE, read_table},
     {"finding", ANYWHERE, read_finding},
     {"claim", ANYWHERE, read_claim},
+    {"claimed", ANYWHERE, read_claimed},
     {"long", ANYWHERE, read_long},
     {"cases", PANEL, read_cases},
     {"case", ANYWHERE, read_case},

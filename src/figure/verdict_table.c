@@ -52,7 +52,8 @@ static bool anyone_has(const nh_figure *f, int by_case, const char *quantity)
 static const char *short_name(const char *quantity)
 {
     static const char *const names[][2] = {{"driver_energy", "driver energy"},
-                                           {"passenger_energy", "passengers"}};
+                                           {"passenger_energy", "passengers"},
+                                           {"relative_constraint", "constraint"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(quantity, names[i][0]) == 0)
             return names[i][1];
@@ -91,13 +92,19 @@ static void short_number(char *text, size_t size, double value)
     snprintf(text, size, "%.4se%d", digits, atoi(exponent + 1));
 }
 
-/* For a preserved quantity the largest error, for one that drifts the slope. */
+/* For a preserved quantity the largest error; for one that drifts the slope, or, where other errors
+ * exceed what has accumulated, the largest error with an arrow. */
 static void fill_verdict(nh_cell *cell, const nh_outcome *o, const nh_chain *chain)
 {
     nh_judgement judgement;
     nh_measure_outcome(o, NH_MEASURE_VERDICT, chain, &judgement);
     cell->shade = judgement.verdict;
-    if (judgement.verdict == NH_VERDICT_LINEAR) {
+    const double reached =
+        fabs(judgement.rate) * (o->points > 0 ? o->t[o->points - 1] - o->t[0] : 0);
+    if (judgement.verdict == NH_VERDICT_LINEAR && judgement.largest > 3 * reached) {
+        short_number(cell->text, sizeof cell->text - 5, judgement.largest);
+        strcat(cell->text, judgement.rate > 0 ? " \u2197" : " \u2198");
+    } else if (judgement.verdict == NH_VERDICT_LINEAR) {
         short_number(cell->text, sizeof cell->text - 3, judgement.rate);
         strcat(cell->text, " t");
     } else if (judgement.verdict == NH_VERDICT_NOT_FINITE)

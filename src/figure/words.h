@@ -53,7 +53,7 @@ const char *nh_next_word(const nh_reader *r); /* "" at the end */
 
 /* statement.c: one line. finding.c's grammar is in expectation.c. */
 nh_status nh_read_statement(nh_reader *r);
-nh_status nh_read_finding(nh_reader *r, bool needs_time, bool is_claim);
+nh_status nh_read_finding(nh_reader *r, nh_finding_role role);
 nh_status nh_read_chain(nh_reader *r, nh_chain *chain);
 nh_status nh_read_measure(nh_reader *r, nh_finding_kind *measure);
 

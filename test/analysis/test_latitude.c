@@ -152,6 +152,13 @@ static void test_two_states(void)
     CHECK(follow(system, NULL, "dd", 0.1, 2000, "midpoint_constraint").largest < 1e-13);
     CHECK(follow(system, NULL, "dla01", 0.1, 2000, "midpoint:gear").largest > 1e-4);
     CHECK(follow(system, NULL, "dla01", 0.1, 2000, "constraint:gear").largest < 1e-13);
+    CHECK(follow(system, NULL, "dd", 0.1, 2000, "relative_constraint").largest > 1e-3);
+    nh_system_free(system);
+    /* velocities that grow without bound */
+    static const char *const rotating[] = {"eps=.5", "sign=-1", "shift=1"};
+    system = build("pendulum-cvt", rotating, 3);
+    CHECK(follow(system, NULL, "euler-1", 0.1, 10000, "constraint").largest > 1e-3);
+    CHECK(follow(system, NULL, "euler-1", 0.1, 10000, "relative_constraint").largest < 1e-12);
     nh_system_free(system);
     system = build("knife-edge", NULL, 0);
     CHECK(follow(system, NULL, "leapfrog", 0.1, 500, "leapfrog_invariant").largest < 1e-12);

@@ -58,7 +58,7 @@ BAD = [
     ("figure a\nmethod dla01\nfinding slope energy of dla01 = 1 from 2 to 3\n",
      "bad.fig:3:46: the value must lie between the two"),
     ("figure a\nmethod dla01\nclaim slope energy of dla01 = 1 from 0 3\n", "bad.fig:3:40: expected 'to' and the greatest value"),
-    ("figure a\nmethod dla01\nlong time\n", "bad.fig:3:6: expected 'finding' or 'claim'"),
+    ("figure a\nmethod dla01\nlong time\n", "bad.fig:3:6: expected 'finding', 'claim' or 'claimed finding'"),
     ("figure a\nmethod dla01\nfinding verdict energy of dla01 < 1\n",
      "bad.fig:3:36: a verdict is compared with 'is', a number with '=', '<' or '>'"),
     ("figure a\ncase b\nmethod dla01\npanel\ncases c\n", "bad.fig:5:7: there is no case 'c' above"),
@@ -118,14 +118,19 @@ def a_finding_that_fails(program, folder):
 def a_claim_is_told(program, folder):
     text = SMALL + ("claim max error energy of DLA01 in low < 1e-9\nclaim max error energy of DLA01 in low < 1\n"
                     "finding max error energy of DLA01 in low = 1e-3 from 0 to 1\n"
-                    "finding line error passenger_energy of DLA01 in high > 0\n")
+                    "finding line error passenger_energy of DLA01 in high > 0\n"
+                    "claimed finding max error energy of DLA01 in low < 2\n")
     path = write(folder, "claims.fig", text)
     done = program("reproduce", path, "--out", os.path.join(folder, "claims"))
     same(done.returncode, 0, done.stderr)  # a claim by others is not a test of ours
     check(re.search(r"not reproduced max error energy of DLA01 in low < 1e-9 \[oscillating\]\n +measured 0.0\d+, claimed < 1e-09", done.stdout),
           done.stdout)
-    check("2 findings passed, 0 failed\nclaims: 1 reproduced, 1 not\n" in done.stdout, done.stdout)
+    check("2 findings passed, 0 failed\nclaims: 2 reproduced, 1 not\n" in done.stdout, done.stdout)
     check("expected 0.001 from 0 to 1" in done.stdout, done.stdout)
+    path = write(folder, "broken.fig", SMALL + "claimed finding max error energy of DLA01 in low < 1e-9\n")
+    done = program("reproduce", path, "--out", os.path.join(folder, "broken"))
+    same(done.returncode, 1, done.stderr)
+    check(re.search(r"FAIL  .*max error energy of DLA01 in low < 1e-9", done.stdout), done.stdout)
 
 
 def hidden_curves_points_and_letters(program, folder):
