@@ -291,9 +291,14 @@ static void print_start(const finding *f)
     print_values(s->coordinates ? "" : "start", f->system, nh_system_velocity_name, s->v,
                  s->velocities);
     put_label("");
-    printf("energy %.10g", f->energy);
-    if (nh_system_constraints(f->system) > 0)
+    if (isfinite(f->energy))
+        printf("energy %.10g", f->energy);
+    else
+        printf("energy not defined there");
+    if (nh_system_constraints(f->system) > 0 && isfinite(f->residual))
         printf(", largest constraint residual %.3g", f->residual);
+    else if (nh_system_constraints(f->system) > 0)
+        printf(", a constraint is not defined there");
     printf("\n");
     print_lost_rank(f);
 }

@@ -17,7 +17,9 @@ static const char *backend_name(const ensemble_job *c)
 static double nanoseconds_per_step(const ensemble_job *c)
 {
     double steps = (double)c->plan->steps * (double)nh_simulation_members(c->simulation).all;
-    return steps > 0 ? 1e9 * nh_simulation_seconds(c->simulation) / steps : NAN;
+    return steps > 0 && !(c->plan->tolerance > 0)
+               ? 1e9 * nh_simulation_seconds(c->simulation) / steps
+               : NAN;
 }
 
 static double largest_error(const ensemble_job *c, int column)
@@ -91,8 +93,10 @@ void print_ensemble_text(const ensemble_job *c)
     if (c->wanted.section)
         printf("  section: %lld state%s at '%s'\n", (long long)nh_simulation_section_points(e),
                plural(nh_simulation_section_points(e)), c->wanted.section);
-    printf("  cost: %s per step and member, %d thread%s, %s\n",
-           duration(1e-9 * nanoseconds_per_step(c)).text,
+    const double seconds = nh_simulation_seconds(e) / (double)nh_simulation_members(e).all;
+    const bool own = c->plan->tolerance > 0;
+    printf("  cost: %s per %smember, %d thread%s, %s\n",
+           duration(own ? seconds : 1e-9 * nanoseconds_per_step(c)).text, own ? "" : "step and ",
            nh_simulation_members(c->simulation).threads,
            plural(nh_simulation_members(c->simulation).threads), backend_name(c));
     if (c->output && !is_standard_output(c->output))
@@ -192,15 +196,25 @@ static void print_json_starts(json *j, const ensemble_job *c)
     print_json_variations(j, c);
 }
 
+/* Methods that choose their steps take others for every member. */
+static void print_steps(json *j, const nh_plan *plan)
+{
+    const bool own = plan->tolerance > 0;
+    json_real(j, "step", own ? NAN : plan->step);
+    json_real(j, "tolerance", own ? plan->tolerance : NAN);
+    if (own)
+        json_real(j, "steps", NAN);
+    else
+        json_integer(j, "steps", plan->steps);
+}
+
 void print_ensemble_json(const ensemble_job *c)
 {
     const nh_simulation *e = c->simulation;
     json j = json_begin(stdout);
     json_text(&j, "model", nh_system_name(c->subject.system));
     json_text(&j, "method", c->plan->method);
-    json_real(&j, "step", c->plan->step);
-    json_real(&j, "tolerance", c->plan->tolerance > 0 ? c->plan->tolerance : NAN);
-    json_integer(&j, "steps", c->plan->steps);
+    print_steps(&j, c->plan);
     json_real(&j, "t", nh_simulation_time(e, nh_simulation_records(e) - 1));
     json_integer(&j, "members", nh_simulation_members(e).all);
     json_integer(&j, "threads", nh_simulation_members(c->simulation).threads);

@@ -6,15 +6,46 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int read_random(ensemble_job *c, const options *given)
+/* The length of the first of several distributions, "m=normal(1, 0.1), x=uniform(-1, 1)". */
+static size_t first_length(const char *text)
+{
+    int depth = 0;
+    const char *c = text;
+    for (; *c && (*c != ',' || depth > 0); c++)
+        depth += (*c == '(') - (*c == ')');
+    return (size_t)(c - text);
+}
+
+static int read_random(ensemble_job *c, const char *text)
 {
     nh_report report;
-    for (int i = 0; i < given->random_count; i++, c->wanted.variations++)
-        if (nh_variation_read(c->variation + c->wanted.variations,
-                              c->variation_name[c->wanted.variations], sizeof *c->variation_name,
-                              given->randoms[i], &report) != NH_OK)
+    for (const char *from = text; from;) {
+        const size_t length = first_length(from);
+        const int i = c->wanted.variations++;
+        char *one = strndup(from, length);
+        if (!one)
+            return complain("out of memory"), FAILED;
+        nh_status status =
+            nh_variation_read(c->variation + i, c->variation_name[i], sizeof *c->variation_name,
+                              one + strspn(one, " "), &report);
+        free(one);
+        if (status != NH_OK)
             return complain("--random: %s", report.text);
+        from = from[length] ? from + length + 1 : NULL;
+    }
     return 0;
+}
+
+/* At least as many as there are distributions. */
+static size_t count_random(const options *given)
+{
+    size_t count = 0;
+    for (int i = 0; i < given->random_count; i++) {
+        count++;
+        for (const char *c = given->randoms[i]; *c; c++)
+            count += *c == ',';
+    }
+    return count;
 }
 
 /* A column for each parameter or start value; a column `member` only numbers the lines. */
@@ -42,12 +73,14 @@ int read_variations(ensemble_job *c, const options *given)
         columns = nh_datafile_columns(c->values);
         c->wanted.members = nh_datafile_rows(c->values);
     }
-    const size_t most = (size_t)(given->random_count + columns) + 1;
+    const size_t most = count_random(given) + (size_t)columns + 1;
     c->variation = calloc(most, sizeof *c->variation);
     c->variation_name = calloc(most, sizeof *c->variation_name);
     if (!c->variation || !c->variation_name)
         return complain("out of memory"), FAILED;
     c->wanted.variation = c->variation;
-    int answer = read_random(c, given);
+    int answer = 0;
+    for (int i = 0; i < given->random_count && !answer; i++)
+        answer = read_random(c, given->randoms[i]);
     return answer || !c->values ? answer : take_columns(c);
 }

@@ -250,14 +250,23 @@ static void print_events_json(json *j, const run_job *job)
     json_close_object(j);
 }
 
+/* Of methods that chose their steps there is a number, but no length. */
+static void print_steps(json *j, const run_job *job)
+{
+    const bool own = job->plan->tolerance > 0 || job->plan->pace > 0;
+    int64_t accepted, rejected;
+    nh_run_own_steps(job->run, 0, &accepted, &rejected);
+    json_real(j, "step", own ? NAN : job->plan->step);
+    json_integer(j, "steps", own ? accepted : nh_run_steps(job->run));
+}
+
 void print_json(const run_job *job)
 {
     const subject *s = &job->subject;
     json j = json_begin(stdout);
     json_text(&j, "model", nh_system_name(s->system));
     json_text(&j, "method", job->plan->method);
-    json_real(&j, "step", job->plan->step);
-    json_integer(&j, "steps", nh_run_steps(job->run));
+    print_steps(&j, job);
     json_real(&j, "t", s->t);
     json_reals(&j, "q", s->q, s->coordinates);
     json_reals(&j, "v", s->v, s->velocities);

@@ -23,6 +23,7 @@ class _Writer:
 
         self.sympy, self.time = sympy, time
         self.names: dict[Any, str] = {}
+        self.inputs: list[Any] = []  # functions of time that are not coordinates
         self.taken = set(RESERVED)
         for coordinate in q:
             self.name(coordinate)
@@ -121,9 +122,12 @@ class _Writer:
         return f"({text})" if text.startswith("-") else text
 
     def _velocity(self, e: Any) -> str:
-        if e.expr not in self.names or e.variables != (self.time,):
+        if e.variables != (self.time,) or not (e.expr in self.names or self._is_input(e.expr)):
             raise ValueError(f"{e} is not the velocity of a coordinate")
-        return self.names[e.expr] + "'"
+        return self.write(e.expr) + "'"
+
+    def _is_input(self, e: Any) -> bool:
+        return isinstance(e, self.sympy.core.function.AppliedUndef) and e.args == (self.time,)
 
     def _power(self, e: Any) -> str:
         half = self.sympy.Rational(1, 2)
@@ -139,6 +143,9 @@ class _Writer:
 
     def _function(self, e: Any) -> str:
         s, name = self.sympy, type(e).__name__
+        if self._is_input(e):
+            self.inputs.append(e)
+            return self.name(e)
         if isinstance(e, (s.Abs, s.sign)):
             return f"{'abs' if isinstance(e, s.Abs) else 'sign'}({self.write(e.args[0])})"
         if isinstance(e, (s.Max, s.Min)):
@@ -157,22 +164,25 @@ class _Writer:
 
 
 def _statements(writer: _Writer, name: str, q: list, angles: set, L: Any, constraints: Any, forces: Any,
-                parameters: Mapping, start: Mapping, observe: Mapping) -> str:
+                parameters: Mapping, start: Mapping, observe: Mapping, solved: Iterable = ()) -> str:
     write = writer.write
     body = [f"lagrangian {write(L)}"]
     body += [f"force {writer.name(c)} = {write(f)}" for c, f in forces.items() if f != 0]
     body += [f"constraint {n}: {write(c)} = {_zero(c)}" for n, c in constraints.items()]
     body += [f"start {n} = {write(value)}" for n, value in start.items()]
+    body += [f"start solve {write(c)}" for c in solved]
     body += [f"observe {n} = {write(value)}" for n, value in observe.items()]
     head = [f"model {name}"]
     given = {writer.sympy.sympify(k) if not isinstance(k, str) else writer.sympy.Symbol(k): v for k, v in parameters.items()}
+    inputs = {e: given.pop(e, 0) for e in writer.inputs}
     named = {writer.name(k): v for k, v in given.items()}
-    known = set(named) | {writer.names[c] for c in q}
+    known = set(named) | {writer.names[c] for c in q} | {writer.names[e] for e in inputs}
     missing = [n for s, n in writer.names.items() if n not in known]
     if missing:
         raise ValueError(f"these symbols are neither coordinates nor parameters: {', '.join(sorted(missing))}")
     head += [f"parameter {n} = {write(v)}" for n, v in named.items()]
     head += [f"coordinate {writer.name(c)}{' angle' if c in angles else ''}" for c in q]
+    head += [f"input {writer.names[e]} = {write(v)}" for e, v in inputs.items()]
     return "\n".join(head + body) + "\n"
 
 
@@ -208,7 +218,8 @@ def from_sympy(
     on positions. They may be matrices, and so may observables. ``Max``, ``Min``, ``Abs``, ``sign`` and
     ``Piecewise`` are understood. ``parameters`` maps symbols to values,
     ``forces`` coordinates to generalised forces, ``start`` coordinates and velocities to start values, and ``observe``
-    names to expressions. ``angles`` lists the periodic coordinates.
+    names to expressions. ``angles`` lists the periodic coordinates. Functions of time that are not coordinates,
+    such as ``dynamicsymbols("F")``, become inputs; ``parameters`` may give their default, which is 0 otherwise.
 
     >>> import nonholo, sympy
     >>> from sympy.physics.mechanics import dynamicsymbols
@@ -222,13 +233,19 @@ def from_sympy(
     >>> bool(run.constraint_max < 1e-14)
     True
     """
+    return _model(L, q, constraints, parameters, forces, start, observe, angles, name, time)
+
+
+def _model(L: Any, q: Iterable[Any], constraints: Any, parameters: Any, forces: Any, start: Any, observe: Any, angles: Any,
+           name: str, time: Any = None, solved: Iterable[Any] = ()) -> Model:
+    """As :func:`from_sympy`; the velocities ``solved`` follow from the others at the start."""
     from sympy.physics.vector import dynamicsymbols
 
     coordinates = list(q)
     writer = _Writer(coordinates, time if time is not None else getattr(dynamicsymbols, "_t"))
     first = {key if isinstance(key, str) else writer.write(key): value for key, value in (start or {}).items()}
     text = _statements(writer, name, coordinates, set(angles), L, _named(constraints), dict(forces or {}),
-                       parameters or {}, first, observe or {})
+                       parameters or {}, first, observe or {}, solved)
     return load(text, file=name)
 
 
@@ -247,25 +264,29 @@ def from_mechanics(
     """A model from a ``LagrangesMethod`` or a ``KanesMethod``.
 
     Loads that have a potential become part of the Lagrangian, so that the energy is known; other loads become
-    forces. A ``KanesMethod`` needs coordinates for every motion that its bodies can make without the velocity
-    constraints. If constraints were substituted into the velocities by hand (a contact point with velocity 0),
-    Lagrange's equations differ from Kane's; this is detected, and the model is refused. ``start`` may contain Kane's
-    speeds. Configuration constraints become conditions on positions; their time derivatives
-    among the velocity constraints are left out.
+    forces. ``start`` may contain Kane's speeds. Functions of time that are not coordinates become inputs, as in
+    :func:`from_sympy`. Configuration constraints become conditions on positions; their time derivatives among the
+    velocity constraints are left out.
+
+    If constraints were substituted into the velocities of a ``KanesMethod`` by hand, as with the contact point of SymPy's
+    rolling disc, whose velocity is set to 0, the model gets coordinates for the places of the bodies concerned
+    (``disc_x``, ``disc_y``) and constraints that give them these velocities. The accelerations are compared with Kane's,
+    and the model is refused if they differ.
     """
     from sympy.physics.mechanics import KanesMethod, LagrangesMethod
 
+    places: list[Any] = []
     if isinstance(method, LagrangesMethod):
         L, q, constraints, forces = _from_lagrange(method)
         first = dict(start or {})
     elif isinstance(method, KanesMethod):
-        L, q, constraints, forces = _from_kane(method)
+        L, q, constraints, forces, places = _from_kane(method)
         first = _start_from_speeds(method, dict(start or {}))
     else:
         raise TypeError(f"expected a LagrangesMethod or a KanesMethod, not {type(method).__name__}")
     L, forces = _take_potential(L, q, forces)
-    model = from_sympy(L, q, constraints, parameters, forces=dict(zip(q, forces)), start=first, observe=observe,
-                       angles=angles, name=name)
+    model = _model(L, q + places, _named(constraints), parameters, dict(zip(q, forces)), first, observe, angles, name,
+                   solved=[place.diff() for place in places])
     if isinstance(method, KanesMethod):
         _compare_with_kane(method, model, parameters or {})
     return model
@@ -328,24 +349,71 @@ def _speeds(method: Any) -> dict:
     return dict(zip(u, [sympy.simplify(e) for e in solved]))
 
 
-def _from_kane(method: Any) -> tuple[Any, list, list, list]:
+def _from_kane(method: Any) -> tuple[Any, list, list, list, list]:
     import sympy
 
     q, u = list(method.q), list(method.u)
-    change, frame = _speeds(method), method._inertial
-    bodies = method.bodies
+    frame, bodies = method._inertial, method.bodies
     if not bodies:
         raise ValueError("the KanesMethod has no bodies yet; call its kanes_equations(bodies, loads) first")
-    kinetic = sum(body.kinetic_energy(frame) for body in bodies).subs(change)
-    potential = sum(body.potential_energy for body in bodies)
+    change = {**_speeds(method), **{a: 0 for a in getattr(method, "_uaux", None) or []}}
     # SymPy requires the rates of configuration constraints among the velocity constraints
     constraints = list(method._k_nh * sympy.Matrix(u) + method._f_nh) if method._k_nh else []
     constraints = [sympy.simplify(sympy.sympify(c).subs(change)) for c in constraints]
     constraints = _with_positions(list(method._f_h) if method._f_h else [], constraints, q)
-    velocities = [c.diff() for c in q]
-    forces = _generalised_forces(method.loads, frame, velocities, change)
+    kinetic, places = sympy.Integer(0), []
+    for body in bodies:
+        velocity = (body.masscenter if hasattr(body, "masscenter") else body.point).vel(frame)
+        moves = velocity.subs(change).to_matrix(frame)
+        kinetic += (body.kinetic_energy(frame) - body.mass / 2 * velocity.dot(velocity)).subs(change)
+        for axis, component in zip("xyz", moves):
+            if not _is_rate(component, q):
+                places.append(_place(f"{body}_{axis}", q + places))
+                constraints.append(places[-1].diff() - sympy.simplify(component))
+                component = places[-1].diff()
+            kinetic += body.mass / 2 * component**2
+    potential = sum(body.potential_energy for body in bodies)
+    forces = _generalised_forces(method.loads, frame, [c.diff() for c in q], change)
     # if the bodies' potentials are not in the loads, Kane's equations do not contain them either
-    return sympy.simplify(kinetic) - (potential if not method.loads else 0), q, constraints, forces
+    return sympy.simplify(kinetic) - (potential if not method.loads else 0), q, constraints, forces, places
+
+
+def _place(name: str, taken: list) -> Any:
+    from sympy.physics.vector import dynamicsymbols
+
+    while any(c.func.__name__ == name for c in taken):
+        name += "_"
+    return dynamicsymbols(name)
+
+
+def _numerical(e: Any, state: Mapping, dice: Any) -> float:
+    """The value of an expression in a state; everything else that occurs in it gets a random value."""
+    import sympy
+
+    e = sympy.sympify(e).doit().subs(state)
+    unknown = sorted(e.atoms(sympy.core.function.AppliedUndef) | e.free_symbols, key=str)
+    return float(e.subs({a: dice.uniform(0.2, 0.9) for a in unknown if a.is_Function}).subs(
+        {a: dice.uniform(0.2, 0.9) for a in unknown if not a.is_Function}).evalf())
+
+
+def _is_rate(component: Any, q: list) -> bool:
+    """Whether a velocity a_i(q, t) q_i' + b(q, t) is the rate of some function of q and t."""
+    import numpy as np
+    import sympy
+    from sympy.physics.vector import dynamicsymbols
+
+    time: Any = getattr(dynamicsymbols, "_t")
+    still = {c.diff(time): 0 for c in q}
+    plain = list(sympy.symbols(f"q_:{len(q)}", real=True))
+    fixed = dict(zip(q, plain))
+    a = [component.diff(c.diff(time)).subs(still).subs(fixed) for c in q] + [component.subs(still).subs(fixed)]
+    by = plain + [time]
+    for i in range(len(by)):
+        for j in range(i):
+            apart = a[i].diff(by[j]) - a[j].diff(by[i])
+            if apart != 0 and any(abs(_numerical(apart, {}, np.random.default_rng(k))) > 1e-9 for k in range(3)):
+                return False
+    return True
 
 
 def _take_potential(L: Any, q: list, forces: list) -> tuple[Any, list]:
@@ -402,20 +470,49 @@ def _compare_with_kane(method: Any, model: Model, parameters: Mapping) -> None:
     """Compares Lagrange's accelerations with Kane's at a state, because a set-up may hide constraints in its velocities."""
     import numpy as np
     import sympy
+    from sympy.physics.vector import dynamicsymbols
 
     system, count = model.system(), len(method.q)
     dice = np.random.default_rng(1)
-    point = dice.uniform(0.2, 0.9, count)
-    v = system.project(point, dice.uniform(0.2, 0.9, count))
-    lagrange, _ = system.acceleration(point, v)
-    kane = _kane_accelerations(method, {sympy.sympify(k): value for k, value in parameters.items()}, point, v)
+    point = np.zeros(len(system.coordinates))
+    point[:count] = dice.uniform(0.2, 0.9, count)
+    v = system.project(point, dice.uniform(0.2, 0.9, len(point)))
+    lagrange = system.acceleration(point, v)[0][:count]
+    fixed = {sympy.sympify(k): sympy.sympify(value) for k, value in parameters.items()}
+    still = {a: 0 for a in sympy.Matrix(method.forcing_full).atoms(sympy.core.function.AppliedUndef)
+             if a not in fixed and a not in list(method.q) + list(method.u)}
+    start = {getattr(dynamicsymbols, "_t"): 0}
+    fixed = {**still, **{k: value.subs(fixed).subs(start) for k, value in fixed.items()}}
+    kane = _kane_accelerations(method, fixed, point[:count], v[:count])
     apart = float(np.abs(np.array(kane) - lagrange).max())
     if not apart < 1e-6 * (1 + float(np.abs(lagrange).max())):
         raise ValueError(
-            f"Lagrange's equations differ from Kane's for this setup (accelerations differ by {apart:.2g}): the velocities of "
-            "its bodies seem to have constraints built in; give coordinates for every motion and the constraints as "
-            "velocity_constraints"
+            f"Lagrange's equations differ from Kane's for this setup (accelerations differ by {apart:.2g}): "
+            + (_odd_turn(method) or "the velocities of its bodies seem to have constraints built in; give coordinates for "
+               "every motion and the constraints as velocity_constraints")
         )
+
+
+def _odd_turn(method: Any) -> str:
+    """Names a body whose angular velocity, as it was set, is not that of its orientation."""
+    import numpy as np
+    import sympy
+    from sympy.physics.vector import dynamicsymbols
+
+    time, change = getattr(dynamicsymbols, "_t"), _speeds(method)
+    for body in method.bodies:
+        turned = getattr(body, "frame", None)
+        if turned is None:
+            continue
+        R = turned.dcm(method._inertial).T  # columns: the axes of the body
+        W = R.T * R.diff(time)
+        w = turned.ang_vel_in(method._inertial).subs(change).to_matrix(turned)
+        apart = w - sympy.Matrix([W[2, 1], W[0, 2], W[1, 0]])
+        rates = {c.diff(time): sympy.Symbol(f"rate_{i}") for i, c in enumerate(method.q)}
+        if any(abs(_numerical(e.subs(rates), {}, np.random.default_rng(2))) > 1e-9 for e in apart):
+            return (f"the angular velocity of the frame '{turned.name}' of body '{body}' is not that of its orientation; "
+                    f"change the line {turned.name}.set_ang_vel({method._inertial.name}, ...), or add coordinates for its turning")
+    return ""
 
 
 __all__ = ["from_mechanics", "from_sympy"]

@@ -337,8 +337,11 @@ static nh_value expand_member(nh_expander *x, const nh_symbol *symbol, nh_proble
     nh_value value = given_value(x, symbol, d, i, use->members.count);
     if (x->status)
         return value;
-    *to = (nh_problem_input){
-        .given = nh_value_expr(x, value), .signal = d.signal, .first = -1, .place = symbol->place};
+    *to = (nh_problem_input){.declared = symbol->name,
+                             .given = nh_value_expr(x, value),
+                             .signal = d.signal,
+                             .first = -1,
+                             .place = symbol->place};
     to->sampled = d.signal == NH_SIGNAL_HELD && !opened && !(d.value && d.value->table);
     if (d.value && d.value->table)
         x->status =
@@ -446,10 +449,12 @@ bool nh_inputs_have_rates(nh_expander *x, const nh_ast *of, nh_expr e)
             x->status = nh_fail_at(
                 x->report, x->source, of->place,
                 input->feedback
-                    ? "an input in this derivative depends on the state; expected one that depends "
-                      "on time only"
-                    : "an input in this derivative is held, so it jumps from sample to sample and "
-                      "has no rate; give it as an expression of t or as an interpolated table");
+                    ? "input '%s' in this derivative depends on the state; expected an expression "
+                      "of t, as in --input %s=EXPRESSION"
+                    : "input '%s' in this derivative is held, so it jumps from sample to sample "
+                      "and has no rate; give it as an expression of t or as an interpolated table, "
+                      "as in --input %s=FILE.csv",
+                input->declared, input->declared);
     }
     return !x->status;
 }

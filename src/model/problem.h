@@ -59,6 +59,7 @@ void nh_input_table_piece(const nh_input_table *table, int64_t piece, double *u)
 
 typedef struct nh_problem_input {
     char *name;           /* "u", "u[3]" */
+    const char *declared; /* as in the text, "u" */
     nh_expr value;        /* as it appears in the equations */
     nh_expr given;        /* its default, a function of time and perhaps the state */
     nh_signal signal;     /* NH_SIGNAL_FORMULA: closed, `value` is `given` */
