@@ -36,10 +36,11 @@ typedef struct format {
     const char *name, *ending;
     nh_export_writer *write; /* of programs; NULL for equations */
     nh_equations_writer *equations;
-    bool steps; /* takes steps, by a method */
-    bool acts;  /* events that act are supported */
-    bool bytes; /* is no text */
-    bool opens; /* parameters can be changed where it is used */
+    bool steps;        /* takes steps, by a method */
+    bool acts;         /* events that act are supported */
+    bool bytes;        /* is no text */
+    bool opens;        /* parameters can be changed where it is used */
+    bool names_inputs; /* is read by people, who gave inputs names */
 } format;
 
 static const format formats[] = {
@@ -48,7 +49,7 @@ static const format formats[] = {
     {"python", ".py", .equations = nh_export_python, .acts = true},
     {"sympy", ".py", .equations = nh_export_sympy, .acts = true},
     {"json", ".json", .equations = nh_export_json, .acts = true},
-    {"latex", ".tex", .equations = nh_export_latex, .acts = true}};
+    {"latex", ".tex", .equations = nh_export_latex, .acts = true, .names_inputs = true}};
 enum { FORMATS = sizeof formats / sizeof *formats };
 
 int nh_export_formats(void)
@@ -338,7 +339,8 @@ static nh_status write_text(const workplace *w, nh_text *text, nh_text *header, 
     if (w->format->write)
         return w->format->write(text, header, &w->job, report);
     nh_equations e;
-    nh_status status = nh_equations_open(&e, w->job.system, report);
+    const bool keep_inputs = w->format->names_inputs && w->job.t == 0; /* their values there */
+    nh_status status = nh_equations_open(&e, w->job.system, keep_inputs, report);
     if (status == NH_OK && (!w->format->equations(text, &w->job, &e) || text->failed))
         status = nh_fail_memory(report);
     nh_equations_close(&e);

@@ -1,7 +1,9 @@
 /* The equations as a LaTeX document, or as an excerpt for pasting. */
 #include "export/latex.h"
+#include "export/tidy.h"
 #include "model/ast.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +50,17 @@ nh_text nh_latex_name(const char *name, int dots)
 
 /* ---- the document ---- */
 
+/* Six digits; what is round-off beside the others of its kind is zero. */
+static void put_start_value(nh_latex *w, const double *values, int count, int i)
+{
+    double largest = 0;
+    char text[40];
+    for (int k = 0; k < count; k++)
+        largest = fmax(largest, fabs(values[k]));
+    nh_print(text, sizeof text, "%.6g", fabs(values[i]) < 4e-15 * largest ? 0 : values[i]);
+    nh_tex_number(w->out, nh_decimal(text, NULL));
+}
+
 static void put_head(nh_latex *w)
 {
     const nh_problem *p = w->e->problem;
@@ -62,14 +75,15 @@ static void put_head(nh_latex *w)
     nh_text_add_plain(w->out, "$: ");
     for (int i = 0; i < w->e->coordinates + w->e->velocities; i++) {
         const int k = i - w->e->coordinates;
-        char text[40];
-        nh_print(text, sizeof text, "%.6g", k < 0 ? w->job->q[i] : w->job->v[k]);
         nh_text_add_plain(w->out, i ? ", $" : "$");
         nh_tex_name(w->out,
                     k < 0 ? p->coordinate_name[i] : nh_system_velocity_name(w->e->system, k), NULL,
                     0);
         nh_text_add_plain(w->out, " = ");
-        nh_tex_number(w->out, nh_decimal(text, NULL));
+        if (k < 0)
+            put_start_value(w, w->job->q, w->e->coordinates, i);
+        else
+            put_start_value(w, w->job->v, w->e->velocities, k);
         nh_text_add_plain(w->out, "$");
     }
     nh_text_add_plain(w->out, ".\n");
@@ -97,6 +111,25 @@ static const char *choose_multiplier(const nh_equations *e)
     return nh_symbols_find(&e->model->symbols, "lambda") ? "\\Lambda" : "\\lambda";
 }
 
+static bool tidy_rows(nh_graph *g, nh_partials *row, int rows)
+{
+    bool good = true;
+    for (int i = 0; i < rows; i++)
+        for (size_t k = 0; k < row[i].count; k++)
+            good = good && nh_tidy(g, &row[i].entry[k].value, 1);
+    return good;
+}
+
+/* What is printed of the equations, in shorter forms. */
+static bool tidy(const nh_equations *e)
+{
+    const size_t n = (size_t)e->velocities;
+    nh_mechanics *s = e->mechanics;
+    return nh_tidy(e->g, e->mass, n * n) && nh_tidy(e->g, e->acceleration, n) &&
+           nh_tidy(e->g, s->rate, (size_t)s->n) && tidy_rows(e->g, s->mass.row, s->n) &&
+           tidy_rows(e->g, s->K.row, s->m);
+}
+
 static bool put_document(nh_latex *w)
 {
     if (!w->job->excerpt)
@@ -118,7 +151,7 @@ bool nh_export_latex(nh_text *text, const nh_export_job *job, const nh_equations
     w.used_room = e->model->symbols.count[SYMBOL_LET] + e->model->symbols.count[SYMBOL_FUNCTION] +
                   e->model->symbols.count[SYMBOL_TABLE] + e->model->symbols.count[SYMBOL_INPUT];
     w.used = calloc((size_t)w.used_room + 1, sizeof *w.used);
-    const bool ok = w.used && nh_tex_graph_open(&w.graph, e) && put_document(&w);
+    const bool ok = w.used && tidy(e) && nh_tex_graph_open(&w.graph, e) && put_document(&w);
     nh_tex_graph_close(&w.graph);
     nh_text_free(&w.left_out);
     free(w.used);

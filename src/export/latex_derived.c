@@ -1,6 +1,8 @@
 /* LaTeX for what follows from a model: mass matrix, equations of motion, accelerations and their
  * linearisation, as far as they are readable. */
 #include "export/latex.h"
+#include "export/tidy.h"
+#include "model/ast.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -174,6 +176,8 @@ static void put_equations(nh_latex *w)
         total += width;
     }
     put_rows_of_constraints(w);
+    if (e->problem->inputs > 0 && !e->inputs_kept && !w->job->excerpt)
+        nh_text_add_plain(w->out, "Inputs are replaced by their expressions.\n");
     if (widest <= EQUATION_MOST && total <= SECTION_MOST) {
         nh_latex_begin(w);
         for (int i = 0; i < e->mechanics->n; i++)
@@ -278,6 +282,17 @@ static void put_matrix(nh_latex *w, const nh_expr *a, const double *value, int s
     nh_text_end(&text, w->out);
 }
 
+/* A letter that the model does not use. */
+static const char *choose_deviation(const nh_equations *e)
+{
+    static const char *const letter[][2] = {
+        {"delta", "\\delta"}, {"xi", "\\xi"}, {"zeta", "\\zeta"}};
+    for (size_t i = 0; i < sizeof letter / sizeof *letter; i++)
+        if (!nh_symbols_find(&e->model->symbols, letter[i][0]))
+            return letter[i][1];
+    return "\\Delta x";
+}
+
 static bool put_linearisation(nh_latex *w)
 {
     const nh_equations *e = w->e;
@@ -291,6 +306,7 @@ static bool put_linearisation(nh_latex *w)
     bool ok = a && value &&
               nh_evaluate(e->g, a, (size_t)size * (size_t)size, w->job->t, w->job->q, w->job->v,
                           NULL, value);
+    ok = ok && nh_tidy(e->g, a, (size_t)size * (size_t)size);
     nh_tex_graph_close(&w->graph);
     ok = ok && nh_tex_graph_open(&w->graph, e); /* the derivatives are new nodes */
     double widest = 0, total = 0;
@@ -304,8 +320,11 @@ static bool put_linearisation(nh_latex *w)
     if (ok) {
         const bool formulas = widest < 76 && total < 500;
         nh_latex_section(w, "Linearisation");
-        nh_text_add_plain(w->out, "Deviations $\\delta$ of the coordinates and velocities from the "
-                                  "motion obey $\\dot{\\delta} = A\\,\\delta$,");
+        const char *name = choose_deviation(e);
+        nh_text_add(w->out,
+                    "Deviations $%s$ of the coordinates and velocities from the motion obey "
+                    "$\\dot{%s} = A\\,%s$,",
+                    name, name, name);
         nh_text_add_plain(w->out, formulas ? " with\n" : " at the start state with\n");
         put_matrix(w, formulas ? a : NULL, value, size);
     }

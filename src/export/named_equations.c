@@ -1,10 +1,12 @@
 /* The equations of a system with named parameters, in the variables that users see. */
 #include "export/named_equations.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/status.h"
+#include "model/ast.h"
 
 /* ---- from inner velocities to those that users see ---- */
 
@@ -228,7 +230,8 @@ static nh_status fold_friction(nh_mechanics *s, nh_report *report)
     return status;
 }
 
-nh_status nh_equations_open(nh_equations *out, const nh_system *system, nh_report *report)
+static nh_status open_with(nh_equations *out, const nh_system *system, const char *const *setting,
+                           size_t settings, nh_report *report)
 {
     const nh_problem *from = system->mechanics->problem;
     nh_problem *problem;
@@ -236,8 +239,7 @@ nh_status nh_equations_open(nh_equations *out, const nh_system *system, nh_repor
     nh_status status =
         nh_model_parse(&out->model, from->file, from->text, strlen(from->text), report);
     if (status == NH_OK)
-        status = nh_problem_build_named(&problem, out->model, (const char *const *)from->setting,
-                                        from->settings, report);
+        status = nh_problem_build_named(&problem, out->model, setting, settings, report);
     if (status == NH_OK)
         status = nh_mechanics_derive(&out->mechanics, problem, report);
     if (status == NH_OK)
@@ -245,6 +247,52 @@ nh_status nh_equations_open(nh_equations *out, const nh_system *system, nh_repor
     if (status == NH_OK)
         status = derive(out, report);
     return status;
+}
+
+/* Whether an input is a formula of time. */
+static bool is_plain(const nh_problem_input *input)
+{
+    return input->first < 0 && !input->feedback;
+}
+
+static nh_status open_keeping(nh_equations *out, const nh_system *system, nh_report *report)
+{
+    const nh_problem *from = system->mechanics->problem;
+    const size_t most = from->settings + (size_t)from->inputs;
+    const char **setting = calloc(most + 1, sizeof *setting);
+    char(*held)[NH_NAME_LONGEST + 40] = calloc((size_t)from->inputs + 1, sizeof *held);
+    nh_status status = setting && held ? NH_OK : nh_fail_memory(report);
+    size_t settings = from->settings;
+    for (size_t i = 0; i < settings && status == NH_OK; i++)
+        setting[i] = from->setting[i];
+    for (int i = 0; i < from->inputs && status == NH_OK; i++)
+        if (is_plain(from->input + i)) {
+            snprintf(held[i], sizeof *held, "input %s:held", from->input[i].name);
+            setting[settings++] = held[i];
+        }
+    if (status == NH_OK)
+        status = open_with(out, system, setting, settings, report);
+    out->inputs_kept = status == NH_OK;
+    free(setting);
+    free(held);
+    return status;
+}
+
+nh_status nh_equations_open(nh_equations *out, const nh_system *system, bool keep_inputs,
+                            nh_report *report)
+{
+    const nh_problem *from = system->mechanics->problem;
+    bool any = false;
+    for (int i = 0; i < from->inputs; i++)
+        any = any || is_plain(from->input + i);
+    if (keep_inputs && any) {
+        nh_report why;
+        nh_status status = open_keeping(out, system, &why);
+        if (status == NH_OK || status == NH_NO_MEMORY)
+            return status == NH_OK ? NH_OK : nh_fail_memory(report);
+        nh_equations_close(out);
+    }
+    return open_with(out, system, (const char *const *)from->setting, from->settings, report);
 }
 
 void nh_equations_close(nh_equations *e)

@@ -27,9 +27,13 @@ typedef struct nh_equations {
     nh_expr *inner_input;    /* [open_values] defaults, in inner velocities */
     nh_expr *input;          /* [open_values] defaults */
     const nh_system *system; /* names */
+    bool inputs_kept;
 } nh_equations;
 
-nh_status nh_equations_open(nh_equations *out, const nh_system *system, nh_report *report);
+/* `keep_inputs`: inputs keep their names too, unless their rates matter, as far as they depend on
+ * time only; `inputs_kept` says whether they did. */
+nh_status nh_equations_open(nh_equations *out, const nh_system *system, bool keep_inputs,
+                            nh_report *report);
 void nh_equations_close(nh_equations *e);
 
 /* Names, of nh_equations `e`. */

@@ -138,5 +138,45 @@ def advice_for_tolerances(program, folder):
         check(words in done.stderr, (how, done.stderr))
 
 
+def own_steps(program, folder):
+    """Runs whose method chose its steps are not described by a step, also in JSON."""
+    found = program.json("run", "rolling-disk", "--tolerance", "1e-6", "--time", "20")
+    same((found["step"], found["steps"], found["tolerance"]), (None, found["accepted"], 1e-6))
+    found = program.json("ensemble", "rolling-disk", "--members", "3", "--tolerance", "1e-6", "--time", "2")
+    same((found["step"], found["steps"], found["ns_per_step"], found["tolerance"]), (None, None, None, 1e-6))
+    check("per member, " in program("ensemble", "rolling-disk", "--members", "3", "--time", "2").stdout, "cost")
+
+
+def names_of_inputs(program, folder):
+    """A held input whose rate matters is named, with what to write."""
+    write(folder, "cart.nh", DRIVEN)
+    done = program("run", "cart.nh", "--input", "u:held=t", cwd=folder)
+    check(done.returncode == 2 and "input 'u' in this derivative is held" in done.stderr and "--input u=FILE.csv" in done.stderr,
+          done.stderr)
+
+
+TURNED = """model turned
+parameter l = 1, b = 2
+coordinate theta, phi angle
+input delta = 0.2*sin(t)
+let p = (l*cos(theta), l*sin(theta)) + b*(cos(phi), sin(phi))
+lagrangian dot(p', p')/2
+force phi = delta
+start theta = acos(0), phi = cos(acos(0)), theta' = 1
+"""
+
+
+def equations_for_readers(program, folder):
+    """LaTeX: angles are added, inputs keep their names and their letter, round-off is zero, parameters and inputs are explained."""
+    write(folder, "turned.nh", TURNED)
+    text = program("export", "turned.nh", "--format", "latex", cwd=folder).stdout
+    for part in (r"l\,b\,\cos(\theta - \phi)", r"= \delta + l\,b\,\dot{\theta}^{2}\,\sin(\theta - \phi)", r"$\phi = 0$",
+                 r"Deviations $\xi$ of"):
+        check(part in text, (part, text))
+    write(folder, "cart.nh", DRIVEN)
+    text = program("export", "cart.nh", "--format", "latex", "--input", "u=t^2/2", cwd=folder).stdout
+    check("Inputs are replaced by their expressions" in text, text)
+
+
 if __name__ == "__main__":
     sys.exit(run_all(cases_in_folders(globals(), Program(sys.argv[1]))))

@@ -41,6 +41,9 @@ def drawn_members(program, folder):
     _, fewer = members(program, folder, "bicycle", "--members", "3", "--random", "m=normal(1, 0.1)", "--time", "0.5", "--quiet")
     same([r["m"] for r in fewer], [r["m"] for r in rows[:3]])
     same(list(rows[0])[:4], ["member", "m", "start lean", "failed"])
+    _, listed = members(program, folder, "bicycle", "--members", "3", "--random", "m=normal(1, 0.1), lean=uniform(-0.1, 3*0.1 - 0.1)",
+                        "--time", "0.5", "--quiet")
+    same([(r["m"], r["start lean"]) for r in listed], [(r["m"], r["start lean"]) for r in rows[:3]])
     _, other = members(program, folder, "bicycle", "--members", "3", *DRAWN, "--seed", "1")
     check(other[0]["m"] != rows[0]["m"], "another seed draws the same")
     row = rows[0]
