@@ -39,7 +39,8 @@ typedef uint64_t option_groups;
 #define OPTIONS_CONTROL OPTION_GROUP(28)   /* --about, --period, --weights, --noise, --matrices */
 #define OPTIONS_LYAPUNOV OPTION_GROUP(29)  /* --time, --step, --count, --megno, --plot */
 #define OPTIONS_PERIODIC                                                                           \
-    OPTION_GROUP(30) /* --period, --section, --relative, --follow, --step, --plot */
+    OPTION_GROUP(30)                 /* --period, --section, --relative, --follow, --step, --plot */
+#define OPTIONS_FIT OPTION_GROUP(31) /* --fit, --weights, --robust, --step, --plot */
 
 typedef struct options {
     const char **operands;
@@ -71,12 +72,13 @@ typedef struct options {
     int64_t steps, every, threads, halvings, members, seed, port;     /* -1 when not given */
     const char *name;                                                 /* NULL when not given */
     const char *locate, *matrices, *weights, *noise, *count, *follow; /* NULL when not given */
+    const char *fit;                                                  /* NULL when not given */
     double period;                                                    /* NaN when not given */
     int backend, compensated, around, about, table, format, real, fmi,
         progress;              /* index into the choices of the table: the standard first */
     const char *wheels, *base; /* NULL when not given */
-    bool drift, megno, relative, keep_symmetries, estimate, no_estimate, no_open, quick, project,
-        clear, refer, latex, expand, json, quiet, help;
+    bool drift, megno, relative, robust, keep_symmetries, estimate, no_estimate, no_open, quick,
+        project, clear, refer, latex, expand, json, quiet, help;
 } options;
 
 struct command;

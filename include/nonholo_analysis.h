@@ -502,6 +502,72 @@ NH_API int nh_dynamics_positions(const nh_dynamics *d);
 NH_API nh_status nh_dynamics_jacobian(nh_dynamics *d, const nh_states *at, double *by_position,
                                       double *by_velocity, double *by_input, nh_report *report);
 
+/* ---- fits ---------------------------------------------------------------------------------- */
+
+/* The parameters and start values that explain measured data: those for which the sum of the
+ * weighted squares of (data - model) is smallest, by the method of Levenberg and Marquardt on
+ * derivatives of the runs, within bounds. Several tables of data are several runs, which share the
+ * parameters; each has start values of its own.
+ *
+ * An unknown is a parameter ("J") or a start value ("start x'"). Start expressions follow the
+ * parameters. A start value is varied along the constraints: the velocities that `start solve`
+ * names follow, or else all others. Angles are only compared up to whole turns.
+ *
+ * NH_BAD_ARGUMENT: names, times, or fewer data than unknowns. NH_NOT_CONVERGED: nothing better was
+ * found, or the data cannot tell the unknowns: the report names their combinations ("m and J only
+ * occur as J/m"). */
+typedef struct nh_fit_unknown {
+    const char *name;
+    double guess;        /* NaN: its value in the system or its start */
+    double lower, upper; /* may be infinite */
+} nh_fit_unknown;
+typedef struct nh_fit_data { /* all of it must outlive the fit */
+    const char *name;        /* for messages, such as the path of a file */
+    int64_t rows;
+    int columns;
+    const char *const *column; /* coordinates, velocities, observables, "energy" */
+    const double *t;           /* [rows], ascending from the start of the run or later */
+    const double *value;       /* [rows][columns]; NaN: missing */
+    const double *weight;      /* [rows][columns]; NULL: 1 */
+} nh_fit_data;
+typedef struct nh_fit_options {
+    size_t size; /* see "options" in nonholo.h */
+    const nh_fit_unknown *unknown;
+    int unknowns;
+    const nh_fit_data *data;
+    int runs;
+    const nh_start_options *start; /* NULL: the model's */
+    const nh_run_options *run;     /* method, step or tolerance (1e-11) */
+    bool robust; /* large residuals count less: by their size, not by its square (Huber) */
+    void *user;
+    int (*progress)(void *user, int iteration, double sum); /* nonzero: stop there */
+} nh_fit_options;
+NH_OPTIONS_DEFAULT(nh_fit_options)
+typedef struct nh_fit nh_fit;
+NH_API nh_status nh_fit_compute(nh_fit **out, const nh_system *system,
+                                const nh_fit_options *options, nh_report *report);
+NH_API void nh_fit_free(nh_fit *f);
+/* In the order of the options; start values of several runs one after the other, with the names of
+ * their data: "start x (two.csv)". */
+NH_API int nh_fit_unknowns(const nh_fit *f);
+NH_API const char *nh_fit_name(const nh_fit *f, int index);
+NH_API double nh_fit_value(const nh_fit *f, int index);
+/* The covariance of the estimates [unknowns][unknowns], s^2 (J^T J)^-1 with s^2 = sum / (values -
+ * unknowns); NaN for what is at a bound. Deviations are the roots of its diagonal. */
+NH_API double nh_fit_deviation(const nh_fit *f, int index);
+NH_API const double *nh_fit_covariance(const nh_fit *f);
+NH_API const double *nh_fit_correlation(const nh_fit *f);
+/* Of a run, [rows][columns]: data - model, NaN where a value is missing, and the model. */
+NH_API const double *nh_fit_residuals(const nh_fit *f, int run);
+NH_API const double *nh_fit_model(const nh_fit *f, int run);
+NH_API int64_t nh_fit_values(const nh_fit *f); /* data that are not missing */
+NH_API double nh_fit_sum(const nh_fit *f);     /* of the weighted squares of residuals */
+NH_API int nh_fit_iterations(const nh_fit *f);
+NH_API bool nh_fit_was_stopped(const nh_fit *f); /* by `progress` */
+NH_API const nh_plan *nh_fit_plan(const nh_fit *f);
+NH_API int nh_fit_remarks(const nh_fit *f);
+NH_API const char *nh_fit_remark(const nh_fit *f, int index);
+
 /* ---- regulators --------------------------------------------------------------------------- */
 
 /* Feedback that keeps a system near a steady motion: inputs u = u0 - K (x - x0) are computed every

@@ -28,7 +28,7 @@ MATH_FONT = "/usr/share/fonts/opentype/stix-word/STIXMath-Regular.otf"
 
 CONTENTS = [
     ("", ["index", "tutorial", "bodies", "bicycle", "gallery", "animation", "playground", "cookbook", "python", "from-others"]),
-    ("Guides", ["which-method", "rotations", "inputs", "events", "linearisation", "periodic", "chaos", "control", "derivatives", "export", "long-runs", "scaling-out", "remarks"]),
+    ("Guides", ["which-method", "rotations", "inputs", "events", "linearisation", "periodic", "chaos", "control", "fit", "derivatives", "export", "long-runs", "scaling-out", "remarks"]),
     ("Reference", ["language", "figure-files", "commands", "c-api", "python-api", "glossary"]),
     ("Background", ["methods", "theory", "figures", "survey", "papers", "performance", "reproducibility", "promises"]),
     ("Development", ["architecture", "kernel", "adding", "contributing"]),

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .ensembles import Ensemble, ensemble
     from .events import Event
     from .exports import export
+    from .fitting import Fit, fit
     from .imports import import_urdf
     from .functions import NotHere, from_functions
     from .linearisation import Linearisation, Located, linearise
@@ -36,6 +37,7 @@ _HOMES = {
     "ensembles": "Ensemble, ensemble",
     "events": "Event",
     "exports": "export",
+    "fitting": "Fit, fit",
     "imports": "import_urdf",
     "functions": "NotHere, from_functions",
     "linearisation": "Linearisation, Located, linearise",
@@ -57,6 +59,7 @@ __all__ = [
     "Error",
     "Event",
     "Facts",
+    "Fit",
     "Linearisation",
     "Located",
     "Lyapunov",
@@ -77,6 +80,7 @@ __all__ = [
     "drift",
     "ensemble",
     "export",
+    "fit",
     "from_functions",
     "from_mechanics",
     "from_sympy",

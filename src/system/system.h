@@ -51,7 +51,10 @@ nh_status nh_system_build_named(nh_system **out, const nh_system *system, nh_rep
 nh_status nh_system_build_open(nh_system **out, const nh_system *system, const bool *input,
                                nh_report *report);
 
-/* The same with another value of a parameter. */
+/* The same with other values of parameters; with another value of one. */
+nh_status nh_system_build_with(nh_system **out, const nh_system *system, int count,
+                               const char *const *parameter, const double *value,
+                               nh_report *report);
 nh_status nh_system_build_set(nh_system **out, const nh_system *system, const char *parameter,
                               double value, nh_report *report);
 

@@ -1,0 +1,334 @@
+/* Motions for values of named unknowns: see varied.h. */
+#include "simulate/varied.h"
+
+#include "base/decimal.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "model/suggest.h"
+#include "system/attitude.h"
+#include "system/system.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double apart = 1e-3; /* relative step of differences of start states */
+
+/* ---- names ---- */
+
+static bool is_start(const char *name)
+{
+    return strncmp(name, "start ", 6) == 0;
+}
+
+static bool find_parameter(nh_varied *s, nh_varied_item *item)
+{
+    for (int i = 0; i < s->parameters; i++)
+        if (strcmp(nh_system_parameter_name(s->base, i), item->entry) == 0) {
+            item->parameter = i;
+            item->value = nh_system_parameter_value(s->base, i);
+            return true;
+        }
+    return false;
+}
+
+static bool find_start(nh_varied *s, nh_varied_item *item)
+{
+    const int n = nh_system_coordinates(s->base);
+    const nh_problem *p = s->base->mechanics->problem;
+    for (int i = 0; i < n + s->velocities; i++) {
+        const char *name =
+            i < n ? nh_system_coordinate_name(s->base, i) : nh_system_velocity_name(s->base, i - n);
+        if (strcmp(name, item->entry) == 0) {
+            item->place = i;
+            item->angle = i < n && p->angle[i];
+            return true;
+        }
+    }
+    return false;
+}
+
+static nh_status refuse_name(const nh_varied *s, const nh_varied_item *item, nh_report *report)
+{
+    nh_suggest suggest = nh_suggest_begin(item->entry);
+    const int n = nh_system_coordinates(s->base);
+    if (!is_start(item->name)) {
+        for (int i = 0; i < s->parameters; i++)
+            nh_suggest_offer(&suggest, nh_system_parameter_name(s->base, i));
+        const bool value = find_start((nh_varied *)s, (nh_varied_item *)item);
+        return nh_fail(report, NH_BAD_ARGUMENT, "there is no parameter '%s'%s%s%s%s", item->entry,
+                       value ? "; its start value is 'start " : nh_suggest_end(&suggest).text,
+                       value ? item->entry : "", value ? "'" : "",
+                       s->parameters == 0 && !value ? ": the model has none" : "");
+    }
+    for (int i = 0; i < n; i++)
+        nh_suggest_offer(&suggest, nh_system_coordinate_name(s->base, i));
+    for (int i = 0; i < s->velocities; i++)
+        nh_suggest_offer(&suggest, nh_system_velocity_name(s->base, i));
+    return nh_fail(report, NH_BAD_ARGUMENT,
+                   "%s: there is no coordinate or velocity '%s'%s; rotations cannot be varied",
+                   item->name, item->entry, nh_suggest_end(&suggest).text);
+}
+
+static nh_status find_item(nh_varied *s, int index, const char *name, nh_report *report)
+{
+    nh_varied_item *item = s->item + index;
+    *item = (nh_varied_item){.name = name, .entry = name, .parameter = -1, .place = -1};
+    if (is_start(name))
+        item->entry += 6 + strspn(name + 6, " ");
+    for (int i = 0; i < index; i++)
+        if (strcmp(s->item[i].entry, item->entry) == 0)
+            return nh_fail(report, NH_BAD_ARGUMENT, "'%s' is named twice", name);
+    const nh_problem *p = s->base->mechanics->problem;
+    if (!(is_start(name) ? find_start(s, item) : find_parameter(s, item)))
+        return refuse_name(s, item, report);
+    for (int i = 0; i < p->rotations; i++)
+        if (item->place >= p->rotation[i].first && item->place < p->rotation[i].first + 4)
+            return refuse_name(s, item, report);
+    s->by_parameters |= item->parameter >= 0;
+    return NH_OK;
+}
+
+/* ---- starts ---- */
+
+static bool is_varied(const nh_varied *s, const char *item, size_t length)
+{
+    size_t name = strcspn(item, "=");
+    name = name < length ? name : length;
+    while (length > 0 && (*item == ' ')) {
+        item++;
+        name--;
+        length--;
+    }
+    while (name > 0 && item[name - 1] == ' ')
+        name--;
+    for (int i = 0; i < s->count; i++)
+        if (s->item[i].place >= 0 && strlen(s->item[i].entry) == name &&
+            strncmp(s->item[i].entry, item, name) == 0)
+            return true;
+    return false;
+}
+
+static void add_item(nh_text *text, const char *item, size_t length)
+{
+    if (text->length > 0)
+        nh_text_add_plain(text, ", ");
+    nh_text_add_bytes(text, item, length);
+}
+
+/* The given assignments without those of what is varied. */
+static void add_given(const nh_varied *s, nh_text *text)
+{
+    const char *from = s->start.assignments;
+    int depth = 0;
+    for (const char *c = from; from && *from; c++) {
+        depth += (*c == '(' || *c == '[') - (*c == ')' || *c == ']');
+        if (*c && (*c != ',' || depth > 0))
+            continue;
+        if (!is_varied(s, from, (size_t)(c - from)))
+            add_item(text, from, (size_t)(c - from));
+        from = *c ? c + 1 : c;
+    }
+}
+
+/* The options of the start at these values; with NULL, of the given start. */
+static bool describe_start(const nh_varied *s, const double *value, nh_start_options *o,
+                           nh_text *assignments, nh_text *keep)
+{
+    const int n = nh_system_coordinates(s->base);
+    bool moves = false, solves = false;
+    *o = s->start;
+    if (!value)
+        return true;
+    add_given(s, assignments);
+    if (o->keep)
+        nh_text_add_plain(keep, o->keep);
+    for (int i = 0; i < s->count; i++) {
+        const nh_varied_item *item = s->item + i;
+        if (item->place < 0)
+            continue;
+        char text[400];
+        const int length = nh_print(text, sizeof text, "%s=%.17g", item->entry, value[i]);
+        add_item(assignments, text, (size_t)length);
+        moves = true;
+        if (item->place >= n)
+            nh_text_add(keep, "%s%s", keep->length ? "," : "", item->entry);
+    }
+    for (int i = 0; i < n + s->velocities; i++)
+        solves |= i < n ? nh_system_solves_position(s->base, i) : nh_system_solves(s->base, i - n);
+    o->assignments = assignments->data;
+    if (moves && !solves && !o->solve && nh_system_constraints(s->base) > 0) {
+        o->project = true;
+        o->keep = keep->data;
+    }
+    return !assignments->failed && !keep->failed;
+}
+
+/* The system and its start at these values (NULL: those of the base). */
+static nh_status build(const nh_varied *s, const double *value, nh_system **system, double *q,
+                       double *v, nh_report *report)
+{
+    const char **name = calloc((size_t)s->count + 1, sizeof *name);
+    double *number = calloc((size_t)s->count + 1, sizeof *number);
+    nh_text assignments = {0}, keep = {0};
+    nh_start_options o;
+    nh_status status = name && number ? NH_OK : nh_fail_memory(report);
+    int parameters = 0;
+    for (int i = 0; status == NH_OK && i < s->count && value; i++)
+        if (s->item[i].parameter >= 0) {
+            name[parameters] = s->item[i].entry;
+            number[parameters++] = value[i];
+        }
+    *system = NULL;
+    if (status == NH_OK)
+        status = nh_system_build_with(system, s->base, parameters, name, number, report);
+    if (status == NH_OK && !describe_start(s, value, &o, &assignments, &keep))
+        status = nh_fail_memory(report);
+    if (status == NH_OK)
+        status = nh_system_begin(*system, &o, q, v, report);
+    nh_text_free(&assignments);
+    nh_text_free(&keep);
+    free(name);
+    free(number);
+    return status;
+}
+
+/* ---- directions ---- */
+
+/* The start at one changed value: numbers q, v. */
+static nh_status start_beside(const nh_varied *s, double *value, int which, double by,
+                              double *state, nh_report *report)
+{
+    const double old = value[which];
+    nh_system *system;
+    value[which] = old + by;
+    nh_status status =
+        build(s, value, &system, state, state + nh_system_coordinates(s->base), report);
+    value[which] = old;
+    nh_system_free(system);
+    return status;
+}
+
+/* Extrapolated central differences; start expressions are smooth. */
+static nh_status find_direction(nh_varied *s, double *value, int which, double *room,
+                                nh_report *report)
+{
+    const int n = nh_system_coordinates(s->base), all = n + s->velocities;
+    const double h = apart * fmax(1e-3, fabs(value[which]));
+    double *at[4] = {room, room + all, room + 2 * all, room + 3 * all};
+    const double step[4] = {-2 * h, -h, h, 2 * h};
+    nh_status status = NH_OK;
+    for (int i = 0; i < 4 && status == NH_OK; i++)
+        status = start_beside(s, value, which, step[i], at[i], report);
+    for (int i = 0; i < all && status == NH_OK; i++) {
+        const double near = (at[2][i] - at[1][i]) / (2 * h), far = (at[3][i] - at[0][i]) / (4 * h);
+        double *to =
+            i < n ? s->dq + which * s->positions + i : s->dv + which * s->velocities + i - n;
+        *to = (4 * near - far) / 3;
+    }
+    return status;
+}
+
+static nh_status find_directions(nh_varied *s, nh_report *report)
+{
+    const int all = nh_system_coordinates(s->base) + s->velocities;
+    double *value = malloc(((size_t)s->count + 4 * (size_t)all + 1) * sizeof *value);
+    if (!value)
+        return nh_fail_memory(report);
+    for (int i = 0; i < s->count; i++)
+        value[i] = s->item[i].value;
+    nh_status status = NH_OK;
+    for (int i = 0; i < s->count && status == NH_OK; i++) {
+        if (s->item[i].parameter >= 0)
+            s->dp[i * s->parameters + s->item[i].parameter] = 1;
+        status = find_direction(s, value, i, value + s->count, report);
+    }
+    free(value);
+    return status;
+}
+
+nh_status nh_varied_set(nh_varied *s, const double *value, nh_report *report)
+{
+    const int n = nh_system_coordinates(s->base);
+    double *q = malloc((size_t)(n + s->velocities + 1) * sizeof *q);
+    nh_system *system;
+    if (!q)
+        return nh_fail_memory(report);
+    nh_status status = build(s, value, &system, q, q + n, report);
+    if (status == NH_OK) {
+        nh_system_free(s->system);
+        s->system = system;
+        memcpy(s->q, q, (size_t)n * sizeof *q);
+        memcpy(s->v, q + n, (size_t)s->velocities * sizeof *q);
+        for (int i = 0; i < s->count && value; i++)
+            s->item[i].value = value[i];
+        status = value ? find_directions(s, report) : NH_OK;
+    } else
+        nh_system_free(system);
+    free(q);
+    return status;
+}
+
+/* ---- for users ---- */
+
+static bool allocate(nh_varied *s)
+{
+    const size_t n = (size_t)nh_system_coordinates(s->base), k = (size_t)s->velocities,
+                 count = (size_t)s->count, positions = (size_t)s->positions,
+                 parameters = (size_t)s->parameters;
+    s->item = calloc(count + 1, sizeof *s->item);
+    s->q = calloc(n + k + count * (positions + k + parameters) + 1, sizeof *s->q);
+    if (!s->item || !s->q)
+        return false;
+    s->v = s->q + n;
+    s->dq = s->v + k;
+    s->dv = s->dq + count * positions;
+    s->dp = s->dv + count * k;
+    return true;
+}
+
+nh_status nh_varied_begin(nh_varied *out, const nh_system *base, const nh_start_options *start,
+                          int count, const char *const *name, nh_report *report)
+{
+    *out = (nh_varied){.base = base,
+                       .start = start ? *start : nh_start_options_default(),
+                       .count = count,
+                       .positions = nh_system_directions(base),
+                       .velocities = nh_system_velocities(base),
+                       .parameters = nh_system_parameters(base)};
+    if (!base->mechanics)
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "%s consists of C functions, which cannot be differentiated; models can",
+                       base->name);
+    nh_status status = allocate(out) ? NH_OK : nh_fail_memory(report);
+    for (int i = 0; i < count && status == NH_OK; i++)
+        status = find_item(out, i, name[i], report);
+    if (status == NH_OK)
+        status = nh_varied_set(out, NULL, report);
+    const int n = nh_system_coordinates(base);
+    for (int i = 0; i < count && status == NH_OK; i++)
+        if (out->item[i].place >= 0)
+            out->item[i].value = out->item[i].place < n ? out->q[out->item[i].place]
+                                                        : out->v[out->item[i].place - n];
+    return status;
+}
+
+void nh_varied_end(nh_varied *s)
+{
+    nh_system_free(s->system);
+    free(s->item);
+    free(s->q);
+    *s = (nh_varied){0};
+}
+
+nh_status nh_varied_start(const nh_varied *s, nh_run *run, int member, int first, nh_report *report)
+{
+    nh_status status = nh_run_start(run, member, s->start.t, s->q, s->v, report);
+    for (int i = 0; i < s->count && status == NH_OK; i++)
+        status = nh_run_set_tangent(run, member, first + i,
+                                    &(nh_direction){.q = s->dq + i * s->positions,
+                                                    .v = s->dv + i * s->velocities,
+                                                    .parameters = s->dp + i * s->parameters},
+                                    report);
+    return status;
+}
