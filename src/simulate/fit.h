@@ -7,7 +7,7 @@
 
 #include "base/remarks.h"
 #include "base/text.h"
-#include "simulate/varied.h"
+#include "simulate/unknowns.h"
 
 typedef struct nh_fit_column { /* what is measured */
     enum { NH_FIT_POSITION, NH_FIT_VELOCITY, NH_FIT_ENERGY, NH_FIT_OBSERVABLE } kind;
@@ -18,7 +18,7 @@ typedef struct nh_fit_column { /* what is measured */
 typedef struct nh_fit_run { /* one table of data */
     const nh_fit_data *data;
     nh_fit_column *column;
-    nh_varied varied;
+    nh_unknowns varied;
     int *unknown;     /* of each of its varied values, which one it is */
     double *model;    /* [rows][columns] */
     double *residual; /* [rows][columns], NaN where a value is missing */

@@ -81,7 +81,7 @@ static nh_status list_unknowns(nh_fit_problem *p, nh_fit_run *r, const nh_fit_op
     for (int i = 0; i < o->unknowns && status == NH_OK; i++)
         name[i] = o->unknown[i].name;
     if (status == NH_OK)
-        status = nh_varied_begin(&r->varied, p->system, &p->start, o->unknowns, name, report);
+        status = nh_unknowns_begin(&r->varied, p->system, &p->start, o->unknowns, name, report);
     free(name);
     return status;
 }
@@ -195,7 +195,7 @@ nh_status nh_fit_freeze_steps(nh_fit_problem *p, nh_report *report)
 
 static void end_run(nh_fit_run *r)
 {
-    nh_varied_end(&r->varied);
+    nh_unknowns_end(&r->varied);
     free(r->column);
     free(r->unknown);
     free(r->steps);
@@ -299,7 +299,7 @@ typedef struct reading { /* of one run */
 
 static bool make_room(reading *x)
 {
-    const nh_varied *s = &x->r->varied;
+    const nh_unknowns *s = &x->r->varied;
     const size_t n = (size_t)nh_system_coordinates(s->system), k = (size_t)s->velocities,
                  o = 1 + (size_t)nh_system_observables(s->system), c = (size_t)s->count,
                  d = (size_t)s->positions;
@@ -318,7 +318,7 @@ static bool make_room(reading *x)
 
 static nh_status open_run(reading *x, nh_report *report)
 {
-    const nh_varied *s = &x->r->varied;
+    const nh_unknowns *s = &x->r->varied;
     nh_run_options how = options_of(x->p, x->r);
     char method[sizeof x->r->plan.method];
     if (x->r->plan.tolerance > 0) { /* with the steps of freeze_steps instead */
@@ -328,7 +328,7 @@ static nh_status open_run(reading *x, nh_report *report)
     nh_status status = nh_run_create(&x->run, s->system, &how, report);
     if (status == NH_OK)
         status = nh_run_tangents(x->run, s->count, s->by_parameters, report);
-    return status == NH_OK ? nh_varied_start(s, x->run, 0, 0, report) : status;
+    return status == NH_OK ? nh_unknowns_start(s, x->run, 0, 0, report) : status;
 }
 
 /* To a row of the data, in equal steps. */
@@ -353,7 +353,7 @@ static nh_status advance_to(reading *x, int64_t row, nh_report *report)
 
 static nh_status look(reading *x, nh_report *report)
 {
-    const nh_varied *s = &x->r->varied;
+    const nh_unknowns *s = &x->r->varied;
     const int o = 1 + nh_system_observables(s->system);
     double t;
     nh_run_state(x->run, 0, &t, x->q, x->v);
@@ -380,7 +380,7 @@ static double value_of(const reading *x, const nh_fit_column *c)
 
 static double derivative_of(const reading *x, const nh_fit_column *c, int i)
 {
-    const nh_varied *s = &x->r->varied;
+    const nh_unknowns *s = &x->r->varied;
     const int o = 1 + nh_system_observables(s->system);
     return c->kind == NH_FIT_POSITION ? x->dq[i * s->positions + c->index]
            : c->kind == NH_FIT_VELOCITY
@@ -448,7 +448,7 @@ nh_status nh_fit_move(nh_fit_problem *p, const double *x, nh_report *report)
         nh_fit_run *r = p->run + i;
         for (int k = 0; k < r->varied.count; k++)
             own[k] = x[r->unknown[k]];
-        status = nh_varied_set(&r->varied, own, report);
+        status = nh_unknowns_set(&r->varied, own, report);
     }
     free(own);
     return status;

@@ -1,5 +1,5 @@
-/* Motions for values of named unknowns: see varied.h. */
-#include "simulate/varied.h"
+/* Motions for values of named unknowns: see unknowns.h. */
+#include "simulate/unknowns.h"
 
 #include "base/decimal.h"
 #include "base/status.h"
@@ -21,7 +21,7 @@ static bool is_start(const char *name)
     return strncmp(name, "start ", 6) == 0;
 }
 
-static bool find_parameter(nh_varied *s, nh_varied_item *item)
+static bool find_parameter(nh_unknowns *s, nh_unknown *item)
 {
     for (int i = 0; i < s->parameters; i++)
         if (strcmp(nh_system_parameter_name(s->base, i), item->entry) == 0) {
@@ -32,7 +32,7 @@ static bool find_parameter(nh_varied *s, nh_varied_item *item)
     return false;
 }
 
-static bool find_start(nh_varied *s, nh_varied_item *item)
+static bool find_start(nh_unknowns *s, nh_unknown *item)
 {
     const int n = nh_system_coordinates(s->base);
     const nh_problem *p = s->base->mechanics->problem;
@@ -48,14 +48,14 @@ static bool find_start(nh_varied *s, nh_varied_item *item)
     return false;
 }
 
-static nh_status refuse_name(const nh_varied *s, const nh_varied_item *item, nh_report *report)
+static nh_status refuse_name(const nh_unknowns *s, const nh_unknown *item, nh_report *report)
 {
     nh_suggest suggest = nh_suggest_begin(item->entry);
     const int n = nh_system_coordinates(s->base);
     if (!is_start(item->name)) {
         for (int i = 0; i < s->parameters; i++)
             nh_suggest_offer(&suggest, nh_system_parameter_name(s->base, i));
-        const bool value = find_start((nh_varied *)s, (nh_varied_item *)item);
+        const bool value = find_start((nh_unknowns *)s, (nh_unknown *)item);
         return nh_fail(report, NH_BAD_ARGUMENT, "there is no parameter '%s'%s%s%s%s", item->entry,
                        value ? "; its start value is 'start " : nh_suggest_end(&suggest).text,
                        value ? item->entry : "", value ? "'" : "",
@@ -70,10 +70,10 @@ static nh_status refuse_name(const nh_varied *s, const nh_varied_item *item, nh_
                    item->name, item->entry, nh_suggest_end(&suggest).text);
 }
 
-static nh_status find_item(nh_varied *s, int index, const char *name, nh_report *report)
+static nh_status find_item(nh_unknowns *s, int index, const char *name, nh_report *report)
 {
-    nh_varied_item *item = s->item + index;
-    *item = (nh_varied_item){.name = name, .entry = name, .parameter = -1, .place = -1};
+    nh_unknown *item = s->item + index;
+    *item = (nh_unknown){.name = name, .entry = name, .parameter = -1, .place = -1};
     if (is_start(name))
         item->entry += 6 + strspn(name + 6, " ");
     for (int i = 0; i < index; i++)
@@ -91,7 +91,7 @@ static nh_status find_item(nh_varied *s, int index, const char *name, nh_report 
 
 /* ---- starts ---- */
 
-static bool is_varied(const nh_varied *s, const char *item, size_t length)
+static bool is_varied(const nh_unknowns *s, const char *item, size_t length)
 {
     size_t name = strcspn(item, "=");
     name = name < length ? name : length;
@@ -117,7 +117,7 @@ static void add_item(nh_text *text, const char *item, size_t length)
 }
 
 /* The given assignments without those of what is varied. */
-static void add_given(const nh_varied *s, nh_text *text)
+static void add_given(const nh_unknowns *s, nh_text *text)
 {
     const char *from = s->start.assignments;
     int depth = 0;
@@ -132,7 +132,7 @@ static void add_given(const nh_varied *s, nh_text *text)
 }
 
 /* The options of the start at these values; with NULL, of the given start. */
-static bool describe_start(const nh_varied *s, const double *value, nh_start_options *o,
+static bool describe_start(const nh_unknowns *s, const double *value, nh_start_options *o,
                            nh_text *assignments, nh_text *keep)
 {
     const int n = nh_system_coordinates(s->base);
@@ -144,7 +144,7 @@ static bool describe_start(const nh_varied *s, const double *value, nh_start_opt
     if (o->keep)
         nh_text_add_plain(keep, o->keep);
     for (int i = 0; i < s->count; i++) {
-        const nh_varied_item *item = s->item + i;
+        const nh_unknown *item = s->item + i;
         if (item->place < 0)
             continue;
         char text[400];
@@ -165,7 +165,7 @@ static bool describe_start(const nh_varied *s, const double *value, nh_start_opt
 }
 
 /* The system and its start at these values (NULL: those of the base). */
-static nh_status build(const nh_varied *s, const double *value, nh_system **system, double *q,
+static nh_status build(const nh_unknowns *s, const double *value, nh_system **system, double *q,
                        double *v, nh_report *report)
 {
     const char **name = calloc((size_t)s->count + 1, sizeof *name);
@@ -196,7 +196,7 @@ static nh_status build(const nh_varied *s, const double *value, nh_system **syst
 /* ---- directions ---- */
 
 /* The start at one changed value: numbers q, v. */
-static nh_status start_beside(const nh_varied *s, double *value, int which, double by,
+static nh_status start_beside(const nh_unknowns *s, double *value, int which, double by,
                               double *state, nh_report *report)
 {
     const double old = value[which];
@@ -210,7 +210,7 @@ static nh_status start_beside(const nh_varied *s, double *value, int which, doub
 }
 
 /* Extrapolated central differences; start expressions are smooth. */
-static nh_status find_direction(nh_varied *s, double *value, int which, double *room,
+static nh_status find_direction(nh_unknowns *s, double *value, int which, double *room,
                                 nh_report *report)
 {
     const int n = nh_system_coordinates(s->base), all = n + s->velocities;
@@ -229,7 +229,7 @@ static nh_status find_direction(nh_varied *s, double *value, int which, double *
     return status;
 }
 
-static nh_status find_directions(nh_varied *s, nh_report *report)
+static nh_status find_directions(nh_unknowns *s, nh_report *report)
 {
     const int all = nh_system_coordinates(s->base) + s->velocities;
     double *value = malloc(((size_t)s->count + 4 * (size_t)all + 1) * sizeof *value);
@@ -247,7 +247,7 @@ static nh_status find_directions(nh_varied *s, nh_report *report)
     return status;
 }
 
-nh_status nh_varied_set(nh_varied *s, const double *value, nh_report *report)
+nh_status nh_unknowns_set(nh_unknowns *s, const double *value, nh_report *report)
 {
     const int n = nh_system_coordinates(s->base);
     double *q = malloc((size_t)(n + s->velocities + 1) * sizeof *q);
@@ -271,7 +271,7 @@ nh_status nh_varied_set(nh_varied *s, const double *value, nh_report *report)
 
 /* ---- for users ---- */
 
-static bool allocate(nh_varied *s)
+static bool allocate(nh_unknowns *s)
 {
     const size_t n = (size_t)nh_system_coordinates(s->base), k = (size_t)s->velocities,
                  count = (size_t)s->count, positions = (size_t)s->positions,
@@ -287,15 +287,15 @@ static bool allocate(nh_varied *s)
     return true;
 }
 
-nh_status nh_varied_begin(nh_varied *out, const nh_system *base, const nh_start_options *start,
-                          int count, const char *const *name, nh_report *report)
+nh_status nh_unknowns_begin(nh_unknowns *out, const nh_system *base, const nh_start_options *start,
+                            int count, const char *const *name, nh_report *report)
 {
-    *out = (nh_varied){.base = base,
-                       .start = start ? *start : nh_start_options_default(),
-                       .count = count,
-                       .positions = nh_system_directions(base),
-                       .velocities = nh_system_velocities(base),
-                       .parameters = nh_system_parameters(base)};
+    *out = (nh_unknowns){.base = base,
+                         .start = start ? *start : nh_start_options_default(),
+                         .count = count,
+                         .positions = nh_system_directions(base),
+                         .velocities = nh_system_velocities(base),
+                         .parameters = nh_system_parameters(base)};
     if (!base->mechanics)
         return nh_fail(report, NH_NOT_APPLICABLE,
                        "%s consists of C functions, which cannot be differentiated; models can",
@@ -304,7 +304,7 @@ nh_status nh_varied_begin(nh_varied *out, const nh_system *base, const nh_start_
     for (int i = 0; i < count && status == NH_OK; i++)
         status = find_item(out, i, name[i], report);
     if (status == NH_OK)
-        status = nh_varied_set(out, NULL, report);
+        status = nh_unknowns_set(out, NULL, report);
     const int n = nh_system_coordinates(base);
     for (int i = 0; i < count && status == NH_OK; i++)
         if (out->item[i].place >= 0)
@@ -313,15 +313,16 @@ nh_status nh_varied_begin(nh_varied *out, const nh_system *base, const nh_start_
     return status;
 }
 
-void nh_varied_end(nh_varied *s)
+void nh_unknowns_end(nh_unknowns *s)
 {
     nh_system_free(s->system);
     free(s->item);
     free(s->q);
-    *s = (nh_varied){0};
+    *s = (nh_unknowns){0};
 }
 
-nh_status nh_varied_start(const nh_varied *s, nh_run *run, int member, int first, nh_report *report)
+nh_status nh_unknowns_start(const nh_unknowns *s, nh_run *run, int member, int first,
+                            nh_report *report)
 {
     nh_status status = nh_run_start(run, member, s->start.t, s->q, s->v, report);
     for (int i = 0; i < s->count && status == NH_OK; i++)

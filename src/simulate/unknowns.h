@@ -2,43 +2,43 @@
  * with the derivatives of the start by each of them. Start expressions follow the parameters, as
  * with --set. Start values are varied along the constraints: the velocities that the model's `start
  * solve` names follow, or else all that are not varied themselves, as with --project keep=. */
-#ifndef NH_SIMULATE_VARIED_H
-#define NH_SIMULATE_VARIED_H
+#ifndef NH_SIMULATE_UNKNOWNS_H
+#define NH_SIMULATE_UNKNOWNS_H
 
 #include <nonholo.h>
 
-typedef struct nh_varied_item {
+typedef struct nh_unknown {
     const char *name;  /* "J", "start x'", as the user wrote it */
     const char *entry; /* "J", "x'" */
     int parameter;     /* -1: a start value */
     int place;         /* of a start value: the coordinate, or coordinates + the velocity */
     bool angle;
     double value; /* at present */
-} nh_varied_item;
+} nh_unknown;
 
-typedef struct nh_varied {
+typedef struct nh_unknowns {
     const nh_system *base;
     nh_start_options start;
     int count, positions, velocities, parameters; /* positions: directions of them */
-    nh_varied_item *item;
+    nh_unknown *item;
     nh_system *system; /* with the present values */
     double *q, *v;     /* its start */
     double *dq, *dv;   /* [count][positions], [count][velocities] */
     double *dp;        /* [count][parameters] */
     bool by_parameters;
-} nh_varied;
+} nh_unknowns;
 
-/* All of the unknowns at the values that the base has. nh_varied_end in any case. The names must
+/* All of the unknowns at the values that the base has. nh_unknowns_end in any case. The names must
  * outlive it. NH_BAD_ARGUMENT for an unknown name. */
-nh_status nh_varied_begin(nh_varied *out, const nh_system *base, const nh_start_options *start,
-                          int count, const char *const *name, nh_report *report);
-void nh_varied_end(nh_varied *s);
+nh_status nh_unknowns_begin(nh_unknowns *out, const nh_system *base, const nh_start_options *start,
+                            int count, const char *const *name, nh_report *report);
+void nh_unknowns_end(nh_unknowns *s);
 
 /* Moves to other values. After a failure the old ones remain. */
-nh_status nh_varied_set(nh_varied *s, const double *value, nh_report *report);
+nh_status nh_unknowns_set(nh_unknowns *s, const double *value, nh_report *report);
 
 /* Begins a run of the present system with a direction for each unknown, from `first` on. */
-nh_status nh_varied_start(const nh_varied *s, nh_run *run, int member, int first,
-                          nh_report *report);
+nh_status nh_unknowns_start(const nh_unknowns *s, nh_run *run, int member, int first,
+                            nh_report *report);
 
 #endif
