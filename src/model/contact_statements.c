@@ -546,7 +546,7 @@ static void add_columns(nh_builder *b)
 static void take_numbers(nh_builder *b)
 {
     nh_problem *p = b->problem;
-    const int count = NH_ITEM_NUMBERS * p->items + p->reactions + 1;
+    const int count = NH_ITEM_NUMBERS * p->items + p->reactions + NH_ALL_NUMBERS;
     double *start = nh_build_take(b, p->open_values + count, sizeof *start);
     for (int i = 0; i < p->open_values && !b->x.status; i++) {
         const nh_node node = nh_look(p->graph, given_number(b, i));

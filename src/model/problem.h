@@ -152,6 +152,9 @@ enum {
     NH_ITEM_RATIO, /* of the last two */
     NH_ITEM_NUMBERS
 };
+/* The last numbers concern all items: since when and how often the mode has changed with no time
+ * passing, and the energy when it changed last. */
+enum { NH_ALL_SINCE, NH_ALL_STALLED, NH_ALL_ENERGY, NH_ALL_NUMBERS };
 /* What is told of an item, as events by name: "ground opens", "roll slips". */
 enum { NH_TOLD = 3 };
 enum { NH_TOLD_OPENS, NH_TOLD_HITS, NH_TOLD_CLOSES };

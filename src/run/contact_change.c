@@ -103,11 +103,17 @@ void nh_contacts_set_sides(const nh_run *run, double *kept, const double *inputs
 }
 
 /* The mode changed again and again without any time passing. */
-static bool is_stalled(nh_contacts *c, double t)
+static bool is_stalled(const nh_contacts *c, double *inputs, double t)
 {
-    c->stalled = t == c->last_time ? c->stalled + 1 : 0;
-    c->last_time = t;
-    return c->stalled > STALLED_MOST;
+    double *since = nh_contact_number_of_all(c, inputs, NH_ALL_SINCE),
+           *stalled = nh_contact_number_of_all(c, inputs, NH_ALL_STALLED);
+    if (t - *since <= NH_CONTACT_NO_TIME * fabs(t))
+        ++*stalled;
+    else {
+        *since = t;
+        *stalled = 0;
+    }
+    return *stalled > STALLED_MOST;
 }
 
 static bool fails(nh_event_walk *k, double t)
@@ -120,8 +126,11 @@ static bool fails(nh_event_walk *k, double t)
 /* Impacts of one kind follow each other ever faster: the speeds with which a contact opens form a
  * geometric sequence with the ratio e, or that of a block that rocks from one corner to the other.
  * With ratio r the rest takes 2 u/(c (1 - r)), where -c is the acceleration in between; if contacts
- * take turns, (1 + sqrt(r)) times as long. When that is short, the contact closes at once. */
+ * take turns, (1 + sqrt(r)) times as long. When that is short, the contact closes at once. Impacts
+ * at several contacts form no such sequence; there r = e is taken as soon as numbers do not resolve
+ * how far the contact opens. */
 static const double accumulated = 2e-7; /* of the speed after the first of them */
+static const double unresolved = 1e3 * DBL_EPSILON;
 enum { AGREEING = 3 };
 
 /* How long the impacts of a contact go on; 0 if they are not about to end. */
@@ -138,21 +147,23 @@ static double time_left(nh_run *run, double *node, double *inputs, int item)
     if (!any_hit || nh_holds(c->hold[item]) || !(u > 0) ||
         !(c->hit[item] || nh_holds(c->before[item])))
         return 0;
-    const double ratio = of[NH_ITEM_LAST] > 0 ? u / of[NH_ITEM_LAST] : INFINITY;
+    double ratio = of[NH_ITEM_LAST] > 0 ? u / of[NH_ITEM_LAST] : INFINITY;
     const bool agrees = ratio < 1 && fabs(ratio - of[NH_ITEM_RATIO]) <= 1e-3 * ratio;
     of[NH_ITEM_HITS] = agrees ? of[NH_ITEM_HITS] + 1 : 0;
     of[NH_ITEM_FIRST] = agrees ? of[NH_ITEM_FIRST] : u;
     of[NH_ITEM_RATIO] = ratio;
     of[NH_ITEM_LAST] = u;
-    if (of[NH_ITEM_HITS] < AGREEING)
-        return 0;
     nh_crossings_slope(run->crossings, node);
     const double fall = -(row.drift + nh_contact_dot(row.K, node + NODE_Q + 2 * n, n));
-    const double size = nh_contact_terms(c, c->row_of[item], node + NODE_Q);
-    const bool ends =
-        u < accumulated * of[NH_ITEM_FIRST] || u * u / (2 * fall) < 1e3 * DBL_EPSILON * size;
-    const double turns = c->hit[item] ? 1 : 1 + sqrt(ratio);
-    return fall > 0 && ends ? turns * 2 * u / (fall * (1 - ratio)) : 0;
+    const bool known = of[NH_ITEM_HITS] >= AGREEING;
+    const bool tiny =
+        u * u / (2 * fall) < unresolved * nh_contact_terms(c, c->row_of[item], node + NODE_Q);
+    if (!known)
+        ratio = c->problem->item[item].restitution;
+    if (!(fall > 0) || !(tiny || (known && u < accumulated * of[NH_ITEM_FIRST])) || ratio == 1)
+        return 0;
+    const double turns = !known || c->hit[item] ? 1 : 1 + sqrt(ratio);
+    return turns * 2 * u / (fall * (1 - ratio));
 }
 
 /* Takes off the speed of a contact by an impulse, with the friction that belongs to it in slip. */
@@ -216,7 +227,7 @@ static bool close_contact(nh_event_walk *k, int item, double time, double *node,
         return false;
     memcpy(before, node, run->crossings->node_size * sizeof *before);
     nh_contact_numbers_of(c, inputs, item)[NH_ITEM_LAST] = 0;
-    inputs[c->problem->open_values - 1] = nh_contacts_energy(run, node, inputs);
+    *nh_contact_number_of_all(c, inputs, NH_ALL_ENERGY) = nh_contacts_energy(run, node, inputs);
     nh_contacts_evaluate(run, node, inputs);
     nh_contacts_set_sides(run, k->kept, inputs);
     tell_changes(k, before, node);
@@ -258,7 +269,7 @@ bool nh_contacts_change(nh_event_walk *k, double *node)
         double *of = nh_contact_numbers_of(c, inputs, i);
         of[NH_ITEM_LOST] = of[NH_ITEM_SPENT];
     }
-    if (is_stalled(c, node[NODE_T])) {
+    if (is_stalled(c, inputs, node[NODE_T])) {
         nh_fail(&c->report, NH_NOT_CONVERGED,
                 "t = %.10g: contacts and grips change again and again without time passing",
                 node[NODE_T]);

@@ -74,13 +74,14 @@ static nh_status solve_impact(nh_run *run, double *node, double *inputs, nh_repo
                        "grips",
                        node[NODE_T]);
     double rest = 0;
+    const bool ends = *nh_contact_number_of_all(c, inputs, NH_ALL_STALLED) > NH_IMPACTS_IN_NO_TIME;
     for (int i = 0; i < p.items; i++) {
         const int item = p.item[i];
         const nh_problem_item *of = c->problem->item + item;
         c->item[i] = (nh_mode_item){.components = of->contact ? 0 : of->components,
                                     .allowed = NH_MODE_ANY,
                                     .loaded = !of->contact && nh_contact_other_load(c, item)};
-        restitution[i] = of->restitution;
+        restitution[i] = ends ? 0 : of->restitution;
         const int load = of->contact ? item : nh_contact_loading(c, item);
         contact[i] = nh_place_in(p.item, p.items, load);
         if (of->contact)

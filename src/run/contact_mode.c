@@ -51,8 +51,21 @@ static unsigned mode_of(const nh_problem_item *item, nh_hold hold)
                                       : NH_MODE_FREE;
 }
 
+/* Bodies at several grips come to rest with all of them at once, though not to the last digit:
+ * where one slip ends, those that have become as small as what is followed to its end do, too. */
+static bool ends_too(const nh_contacts *c, const double *inputs, int item)
+{
+    const double speed = nh_contact_speed(c, item);
+    bool ends = false;
+    for (int i = 0; i < c->layout.items; i++)
+        ends |= c->crossed[i] && !c->problem->item[i].contact && nh_slips(c->before[i]);
+    return ends && nh_slips(c->before[item]) &&
+           speed * speed <= nh_contact_numbers_of(c, (double *)inputs, item)[NH_ITEM_EDGE];
+}
+
 /* Describes an item to the solver; without `strict`, what crossed its boundary may stay. */
-static void describe(nh_contacts *c, const double *node, int item, nh_mode_item *out, bool strict)
+static void describe(nh_contacts *c, const double *node, const double *inputs, int item,
+                     nh_mode_item *out, bool strict)
 {
     const nh_problem_item *of = c->problem->item + item;
     *out = (nh_mode_item){.components = of->contact ? 0 : of->components, .allowed = NH_MODE_ANY};
@@ -68,6 +81,7 @@ static void describe(nh_contacts *c, const double *node, int item, nh_mode_item 
     const double scale = fmax(c->size[item], nh_contact_speed_size(c, item, node)),
                  speed = nh_contact_speed(c, item);
     const bool still = (gripped && !any_hit) || (c->crossed[item] && !gripped) ||
+                       (!any_hit && ends_too(c, inputs, item)) ||
                        speed <= (any_hit ? 1e3 : 1) * at_rest * scale;
     if (!still) {
         out->moves = true;
@@ -124,8 +138,8 @@ static nh_status refuse_motion(const nh_contacts *c, const nh_contact_problem *p
                    t, with, problem->item[contact].name, answer->without, answer->per_unit);
 }
 
-static nh_status solve_mode(nh_run *run, const double *node, nh_contact_problem *p, bool first,
-                            nh_report *report)
+static nh_status solve_mode(nh_run *run, const double *node, const double *inputs,
+                            nh_contact_problem *p, bool first, nh_report *report)
 {
     nh_contacts *c = run->contacts;
     unsigned char present[64];
@@ -134,7 +148,7 @@ static nh_status solve_mode(nh_run *run, const double *node, nh_contact_problem 
         return NH_OK;
     for (int strict = 1; strict >= 0; strict--) {
         for (int i = 0; i < p->items; i++) {
-            describe(c, node, p->item[i], c->item + i, strict);
+            describe(c, node, inputs, p->item[i], c->item + i, strict);
             if (i < 64)
                 present[i] =
                     (unsigned char)mode_of(c->problem->item + p->item[i], c->before[p->item[i]]);
@@ -242,13 +256,13 @@ static void put_mode(nh_run *run, const double *node, double *inputs)
         of[NH_ITEM_SHOWN] = nh_holds(c->hold[i])                    ? 1
                             : item->contact || nh_slips(c->hold[i]) ? 0
                                                                     : -1;
-        if (!begins || item->components < 2)
+        if (!begins)
             continue;
         double size = nh_contact_speed_size(c, i, node);
-        for (int k = 0; k < 2; k++)
+        for (int k = 0; k < item->components; k++)
             size = fmax(size, fabs(nh_contact_rate(c, c->row_of[i] + k)) * run->step);
         of[NH_ITEM_EDGE] = edge_part * size * edge_part * size;
-        for (int k = 0; k < 2; k++)
+        for (int k = 0; k < item->components; k++)
             of[NH_ITEM_ALONG + k] = along_part * size * c->shown[2 * i + k];
     }
 }
@@ -299,7 +313,7 @@ nh_status nh_contacts_decide(nh_run *run, double *node, double *inputs, bool fir
         status = nh_contacts_hit(run, node, inputs, report);
     if (status == NH_OK) {
         gather_mode(c, node, &p);
-        status = solve_mode(run, node, &p, first, report);
+        status = solve_mode(run, node, inputs, &p, first, report);
     }
     if (status != NH_OK)
         return status;
@@ -309,6 +323,6 @@ nh_status nh_contacts_decide(nh_run *run, double *node, double *inputs, bool fir
     if (status == NH_OK)
         status = nh_contacts_settle(run, node, inputs, report);
     if (status == NH_OK)
-        inputs[c->problem->open_values - 1] = nh_contacts_energy(run, node, inputs);
+        *nh_contact_number_of_all(c, inputs, NH_ALL_ENERGY) = nh_contacts_energy(run, node, inputs);
     return status;
 }

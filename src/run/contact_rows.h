@@ -8,6 +8,10 @@
 /* What counts as zero: a gap, or the speed of a row, relative to the terms it consists of. */
 #define NH_CONTACT_AT_REST 1e-12
 #define NH_IMPLIED_PART 1e-9
+/* Less than this part of a time is none; impacts at several contacts that follow each other in no
+ * time are at their end after that many, which is a limit of numbers, not of the motion. */
+#define NH_CONTACT_NO_TIME 1e-14
+enum { NH_IMPACTS_IN_NO_TIME = 12 };
 
 typedef struct nh_contact_row {
     const double *K, *B; /* [n] */

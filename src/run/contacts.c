@@ -270,7 +270,6 @@ nh_status nh_contacts_begin(nh_run *run, int member, nh_report *report)
     nh_crossings *w = run->crossings;
     nh_node_of_block(w, g->block, run->time, w->fresh);
     w->inputs = inputs_of(run, g);
-    c->last_time = NAN;
     const nh_status status = nh_contacts_decide(run, w->fresh, inputs_of(run, g), true, report);
     if (status != NH_OK)
         return status;
@@ -376,5 +375,5 @@ void nh_contacts_show(const nh_run *run, int walked, double t, const double *q, 
     }
     if (by_energy)
         nh_contact_numbers_of(c, u, which)[NH_ITEM_SPENT] +=
-            of_reactions[reactions] - c->observed[0];
+            *nh_contact_number_of_all(c, u, NH_ALL_ENERGY) - c->observed[0];
 }

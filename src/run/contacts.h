@@ -47,8 +47,6 @@ struct nh_contacts {
     unsigned char *mode;
     int *row_of, *kept;
     bool *crossed, *touches, *hit, *excluded;
-    int stalled; /* changes of the mode at one time */
-    double last_time;
     nh_report report;
 };
 
@@ -57,6 +55,10 @@ static inline double *nh_contact_numbers_of(const nh_contacts *c, double *inputs
     return inputs + c->problem->first_of_items + NH_ITEM_NUMBERS * item;
 }
 
+static inline double *nh_contact_number_of_all(const nh_contacts *c, double *inputs, int which)
+{
+    return inputs + c->problem->open_values - NH_ALL_NUMBERS + which;
+}
 /* Gives the run the gear of a mode. */
 nh_status nh_contacts_engage(nh_run *run, const double *inputs, nh_report *report);
 /* The gear of a group's member; false with a failure. */
