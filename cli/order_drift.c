@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PERIODS = 1000, STEPS_PER_PERIOD = 25, DRIFT_HALVINGS = 4, POINTS_MAX = 60000 };
+enum { PERIODS = 1000, STEPS_PER_PERIOD = 25, DRIFT_HALVINGS = 4 };
 
 /* Where no methods are named: those with a formula. */
 static const char *const with_formula[] = {"dla",
@@ -63,12 +63,7 @@ typedef struct drifts {
     int64_t steps[STEP_SIZES_MAX];
     double h[STEP_SIZES_MAX], time;
     nh_drift *drift;
-    int energy; /* which integral is the passengers' energy */
     line *lines;
-    /* of the run being followed */
-    double *values, *t, *change;
-    int64_t points;
-    double start;
 } drifts;
 
 /* ---- steps --------------------------------------------------------------------------------- */
@@ -110,61 +105,19 @@ static int list_steps(drifts *d, const options *given)
 
 /* ---- measuring ----------------------------------------------------------------------------- */
 
-static nh_status take_samples(void *user, const nh_samples *samples, nh_report *report)
-{
-    drifts *d = user;
-    const int n = d->subject.coordinates, width = 1 + n + d->subject.velocities;
-    nh_status status = NH_OK;
-    for (int64_t i = 0; i < samples->count && status == NH_OK && d->points < POINTS_MAX; i++) {
-        const double *row = samples->row + i * width;
-        status = nh_system_integral_values(d->subject.system, row[0], samples->wrapped + i * n,
-                                           row + 1 + n, d->values, report);
-        if (d->points == 0)
-            d->start = d->values[d->energy];
-        d->t[d->points] = row[0] - d->subject.t;
-        d->change[d->points++] = d->values[d->energy] - d->start;
-    }
-    return status;
-}
-
-static nh_status follow(drifts *d, const options *given, const line *one, int size,
-                        nh_report *report)
-{
-    const subject *s = &d->subject;
-    nh_run *run;
-    nh_run_options how = run_options(given, one->method->text, d->h[size], d->steps[size]);
-    nh_sample_options wanted = {.steps = d->steps[size],
-                                .every = d->steps[size] / (POINTS_MAX - 2) + 1,
-                                .first = true,
-                                .user = d,
-                                .samples = take_samples};
-    d->points = 0;
-    nh_status status = nh_run_create(&run, s->system, &how, report);
-    if (status == NH_OK)
-        status = nh_run_start(run, 0, s->t, s->q, s->v, report);
-    if (status == NH_OK)
-        status = nh_run_sample(run, &wanted, report);
-    nh_run_free(run);
-    return status;
-}
-
 static void measure(drifts *d, const options *given, line *one, int size)
 {
+    const subject *s = &d->subject;
+    const nh_run_options how = run_options(given, one->method->text, d->h[size], d->steps[size]);
     nh_report report = {0};
-    one->measured[size] = one->error[size] = one->predicted[size] = NAN;
-    if (follow(d, given, one, size, &report) != NH_OK) {
+    nh_drift_rate rate;
+    if (nh_drift_measure(&rate, s->system, &how, s->t, s->q, s->v, one->has_law ? &one->law : NULL,
+                         &report) != NH_OK)
         snprintf(one->failure, sizeof one->failure, "%.*s", (int)sizeof one->failure - 1,
                  report.text);
-        return;
-    }
-    nh_line fitted = nh_fit_slope(d->t, d->change, d->points);
-    one->measured[size] = fitted.slope;
-    one->error[size] = fitted.slope_error;
-    if (!one->has_law)
-        return;
-    for (int64_t i = 0; i < d->points; i++)
-        d->change[i] = nh_drift_change(&one->law, d->h[size], d->t[i]);
-    one->predicted[size] = nh_fit_slope(d->t, d->change, d->points).slope;
+    one->measured[size] = rate.measured;
+    one->error[size] = rate.error;
+    one->predicted[size] = rate.predicted;
 }
 
 static void measure_all(drifts *d, const options *given)
@@ -321,14 +274,6 @@ static int complain_failures(const drifts *d)
 
 /* ---- the command --------------------------------------------------------------------------- */
 
-static int find_energy(const nh_system *system)
-{
-    for (int i = 0; i < nh_system_integrals(system); i++)
-        if (strcmp(nh_system_integral_name(system, i), "passenger energy") == 0)
-            return i;
-    return -1;
-}
-
 static int prepare(drifts *d, const options *given)
 {
     nh_report report;
@@ -336,21 +281,13 @@ static int prepare(drifts *d, const options *given)
     if (nh_system_check_start(s->system, s->t, s->q, s->v, &report) != NH_OK ||
         nh_drift_create(&d->drift, s->system, s->q, s->v, &report) != NH_OK)
         return complain_report(&report);
-    d->energy = find_energy(s->system);
-    if (d->energy < 0)
-        return complain("%s does not conserve the energy of its passengers, whose drift could be "
-                        "predicted",
-                        nh_system_name(s->system));
     int answer = list_steps(d, given);
     if (!answer)
         answer = choose_methods(&d->methods, &d->count, with_formula, s, given);
     if (answer)
         return answer;
     d->lines = calloc((size_t)d->count, sizeof *d->lines);
-    d->values = calloc((size_t)nh_system_integrals(s->system) + 1, sizeof *d->values);
-    d->t = malloc(2 * POINTS_MAX * sizeof *d->t);
-    d->change = d->t ? d->t + POINTS_MAX : NULL;
-    if (d->lines && d->values && d->t)
+    if (d->lines)
         return 0;
     complain("out of memory");
     return FAILED;
@@ -379,8 +316,6 @@ int order_drift(const options *given)
     }
     free(d.lines);
     free(d.methods);
-    free(d.values);
-    free(d.t);
     nh_drift_free(d.drift);
     subject_free(&d.subject);
     return answer;

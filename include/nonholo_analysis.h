@@ -37,6 +37,7 @@ NH_API bool nh_system_may_have_latitude(const nh_system *system);
  * is not an integral, "power": its rate of change, caused by forces, moving constraints and terms
  * that depend on time. Quantities of two states one step apart: "midpoint_constraint" and
  * "midpoint:NAME", k at the midpoint, and "leapfrog_invariant", see nh_leapfrog_invariant;
+ * "shifted_energy" (of one state) is explained at nh_shifted_energy;
  * "energy_balance", the change of the energy minus the work of that power, per unit of time: the
  * energy that the method itself adds or removes. */
 typedef struct nh_watch nh_watch;
@@ -61,6 +62,15 @@ NH_API nh_status nh_watch_values(const nh_watch *watch, const nh_state *now, con
  * the same thread. */
 NH_API int nh_system_quantities(const nh_system *system);
 NH_API const char *nh_system_quantity_name(const nh_system *system, int index);
+
+/* The modified energy that shifted:force=5/24 keeps up to step^4 where the mass is constant,
+ * nothing depends on time, and the constraints are linear in the velocities (docs/theory.md): E -
+ * step^2
+ * ((r.M^-1 r - F.M^-1 F)/16 + v.V''v/24), F the force, r the reaction. NH_NOT_APPLICABLE for other
+ * systems. */
+NH_API bool nh_system_has_shifted_energy(const nh_system *system);
+NH_API nh_status nh_shifted_energy(const nh_system *system, double step, const double *q,
+                                   const double *v, double *value, nh_report *report);
 
 /* Leapfrog's invariant of two states one step apart: v.M v/2 + x0.K x1/2 - f.(x0 + x1)/2 with
  * v = (x1 - x0)/step. Leapfrog keeps it exactly where the mass is constant, the potential is
@@ -138,6 +148,16 @@ NH_API nh_status nh_drift_law_of(nh_drift_law *out, const nh_drift *drift, const
                                  nh_report *report);
 /* The change of the energy that it predicts after the time t. */
 NH_API double nh_drift_change(const nh_drift_law *law, double step, double t);
+
+/* Runs a method and fits the slope of the passengers' energy, `error` being the uncertainty of the
+ * fit; `predicted` is the slope of the change that the law predicts, NaN if `law` is NULL.
+ * NH_NOT_APPLICABLE: there are no passengers whose energy is conserved. */
+typedef struct nh_drift_rate {
+    double measured, error, predicted;
+} nh_drift_rate;
+NH_API nh_status nh_drift_measure(nh_drift_rate *out, const nh_system *system,
+                                  const nh_run_options *how, double t, const double *q,
+                                  const double *v, const nh_drift_law *law, nh_report *report);
 
 /* A reference solution: nh_reference_method() with the step refined until two successive solutions
  * agree to `tolerance` (relative to the largest of all positions or velocities, which masses make

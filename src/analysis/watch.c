@@ -25,6 +25,7 @@ typedef enum quantity_kind {
     INTEGRAL, /* a momentum */
     RHO,
     POWER,
+    SHIFTED,
     MIDPOINTS, /* the following ones depend on two states */
     MIDPOINT,
     LEAPFROG,
@@ -52,7 +53,7 @@ typedef struct quantity_family { /* quantities of one kind, in the order of the 
     int count;
 } quantity_family;
 
-enum { FAMILIES = 17 };
+enum { FAMILIES = 18 };
 
 static bool is_momentum(const nh_system *system, int index)
 {
@@ -82,6 +83,7 @@ static void list_families(const nh_system *system, quantity_family *list)
                                            {INTEGRAL, nh_system_integrals(system)},
                                            {RHO, rho_count(system)},
                                            {POWER, worked},
+                                           {SHIFTED, nh_system_has_shifted_energy(system)},
                                            {MIDPOINTS, m > 0},
                                            {MIDPOINT, m},
                                            {LEAPFROG, f->quadratic},
@@ -119,6 +121,8 @@ static const char *name_of(const nh_system *system, quantity q, char *text, size
         return "leapfrog_invariant";
     case POWER:
         return "power";
+    case SHIFTED:
+        return "shifted_energy";
     case BALANCE:
         return "energy_balance";
     case RHO:
@@ -177,12 +181,12 @@ static nh_status find(const nh_system *system, const char *name, quantity *out, 
     for (int i = 0; quantity_at(system, list, i, out); i++)
         if (strcmp(name, name_of(system, *out, text, sizeof text)) == 0)
             return NH_OK;
-    static const char *const elsewhere[] = {"driver_energy", "passenger_energy",
-                                            "latitude",      "leapfrog_invariant",
-                                            "constraint",    "relative_constraint",
-                                            "rho1",          "midpoint_constraint",
-                                            "rho2",          "power",
-                                            "energy_balance"};
+    static const char *const elsewhere[] = {"driver_energy",  "passenger_energy",
+                                            "latitude",       "leapfrog_invariant",
+                                            "constraint",     "relative_constraint",
+                                            "rho1",           "midpoint_constraint",
+                                            "rho2",           "power",
+                                            "shifted_energy", "energy_balance"};
     for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
         if (strcmp(name, elsewhere[i]) == 0)
             return nh_fail(report, NH_NOT_APPLICABLE, "%s has no %s", system->name, name);
@@ -418,6 +422,8 @@ static nh_status measure(const nh_watch *w, quantity q, const nh_state *now, con
         return midpoint_value(w, q, now, before, value, report);
     case LEAPFROG:
         return nh_leapfrog_invariant(s, w->step, now, before, value, NULL, report);
+    case SHIFTED:
+        return nh_shifted_energy(s, w->step, now->wrapped_q, now->v, value, report);
     case POWER:
         return power_at(w, now->t, now->wrapped_q, now->v, value, report);
     case BALANCE:

@@ -14,7 +14,7 @@
 enum {
     NH_FIGURE_OPERATIONS = 8, /* of one chain */
     NH_FIGURE_ITEMS = 24,     /* of a set or start statement, of a sweep; points of a panel */
-    NH_FIGURE_LIST = 40       /* cases, methods, panels */
+    NH_FIGURE_LIST = 48       /* cases, methods, panels */
 };
 
 /* "mean 30 error energy": operations on a series, applied from right to left. */
@@ -120,8 +120,8 @@ typedef struct nh_finding_role {
 typedef struct nh_expectation { /* an expected result */
     const char *text;
     nh_measurement left, right;
-    char relation;   /* '=', '<', '>', 'i' for is */
-    bool compared;   /* `right` is a measurement; else `value` */
+    char relation; /* '=', '<', '>', 'i' for is */
+    bool compared; /* `right` is a measurement; else `value` */
     nh_finding_role role;
     double value, allowed, band[2];
     nh_tolerance tolerance;
@@ -196,9 +196,13 @@ void nh_series_free(nh_series *series);
 bool nh_chain_has(const nh_chain *chain, nh_series_op op);
 int nh_outcome_find(const nh_outcome *outcome, const char *name); /* -1: not measured */
 
-/* study.c, errors.c: fill one outcome; threads call it with different ones. */
+/* study.c, errors.c, drifts.c: fill one outcome; threads call it with different ones. */
 nh_status nh_study(const nh_figure *figure, int by_case, int by_method, nh_outcome *out);
 nh_status nh_study_errors(nh_target *target, const nh_setup *setup, const nh_contestant *method,
+                          const nh_system *system, double time, const double *q, const double *v,
+                          nh_outcome *out);
+bool nh_wants_drifts(const nh_outcome *outcome);
+nh_status nh_study_drifts(const nh_setup *setup, const nh_contestant *method,
                           const nh_system *system, double time, const double *q, const double *v,
                           nh_outcome *out);
 void nh_outcome_free(nh_outcome *outcome);

@@ -104,7 +104,7 @@ static nh_status apply(nh_series *s, const nh_outcome *o, const nh_chain *chain,
         else if (op == NH_SERIES_ABS)
             *y = fabs(*y);
         else if (op == NH_SERIES_PER)
-            *y /= pow(o->step, value);
+            *y /= pow(o->halvings > 0 ? s->x[i] : o->step, value);
     }
     return NH_OK;
 }

@@ -317,6 +317,8 @@ static nh_status carry_out(study *s)
         status = start_all(s, &out->report);
     if (status == NH_OK)
         list_optional(s);
+    if (status == NH_OK && s->out->halvings > 0 && nh_wants_drifts(s->out))
+        return nh_study_drifts(s->setup, s->method, s->system[0], s->time, s->q, s->v, s->out);
     if (status == NH_OK && s->out->halvings > 0)
         return nh_study_errors(s->target, s->setup, s->method, s->system[0], s->time, s->q, s->v,
                                out);
