@@ -49,7 +49,9 @@ const command command_export = {
             "also writes NAME.h. The format fmu is a functional mock-up unit NAME.fmu for\n"
             "co-simulation with the same steps and for model exchange. The other formats contain\n"
             "the equations with named parameters: numpy code (python), a script that rebuilds the\n"
-            "model with SymPy (sympy), the expression graph (json), and a document (latex).\n"
+            "model with SymPy (sympy), functions of CasADi (casadi), a function file for MATLAB\n"
+            "and Octave (matlab), a model of Modelica (modelica), the expression graph (json), and\n"
+            "a document (latex).\n"
             "Without -o, text is written to standard output.",
     .examples = "nonholo export pendulum-cvt --format c --method dla01 --step 0.05 -o cvt.c\n"
                 "cc -O3 -DNONHOLO_MAIN cvt.c -lm -o cvt && ./cvt 1000\n"

@@ -8,6 +8,7 @@
 #     cross    'make wheel ARCHITECTURE=aarch64'
 #     embedded  the tests of exported programs on a Cortex-M4F
 #     tex      the tests that compile exported equations
+#     octave   the tests that run exported equations in Octave
 #     mpi      ensembles on several machines
 #     docs     the manual as HTML
 #     bench    the solvers that 'make bench' compares with
@@ -19,7 +20,7 @@
 # and exits with 1, or with 0 if only tests need what is missing: these are skipped then. NONHOLO_SETUP=no skips all of it.
 # One more package is one more line in the function of its purpose.
 set -eu
-purposes="pip python mpi docs bench fuzz browser cross embedded tex playground"
+purposes="pip python mpi docs bench fuzz browser cross embedded tex octave playground"
 
 missing=
 add() { # package...
@@ -97,6 +98,10 @@ need_tex() {
     need pdflatex texlive-latex-base
 }
 
+need_octave() {
+    need octave octave
+}
+
 need_mpi() {
     command -v mpicc >/dev/null 2>&1 || add libopenmpi-dev openmpi-bin
     need_module mpi4py python3-mpi4py
@@ -138,6 +143,7 @@ need_tests() {
     need_browser
     need_embedded
     need_tex
+    need_octave
     need clang clang
     need cmake cmake
     need node nodejs

@@ -45,8 +45,8 @@ def export(
     :func:`simulate`) with the time step ``step``, bit for bit like :func:`simulate`; the file NAME.c is accompanied by NAME.h.
     An FMU (``format="fmu"``, of version ``fmi``) is a file; without a C compiler it is written without a binary,
     and a warning says so. ``single`` gives a C program single precision, and ``name`` is the prefix of public names.
-    The formats ``python`` (numpy code), ``sympy``, ``json`` and ``latex`` contain the equations with named parameters
-    instead; ``excerpt`` leaves out the document around the LaTeX equations. ``set``, ``input``, ``input_period``,
+    The formats ``python`` (numpy code), ``sympy``, ``casadi``, ``matlab``, ``modelica``, ``json`` and ``latex`` contain the
+    equations with named parameters instead; ``excerpt`` leaves out the document around the LaTeX equations. ``set``, ``input``, ``input_period``,
     ``start``, ``q``, ``v``, ``t0``, ``project``, ``compose`` and ``compensated`` are as in :func:`simulate`;
     ``input={"u:held": None}`` leaves the input ``u`` open, to be set from outside.
 

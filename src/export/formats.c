@@ -48,6 +48,9 @@ static const format formats[] = {
     {"fmu", ".fmu", nh_export_fmu, .steps = true, .acts = true, .bytes = true, .opens = true},
     {"python", ".py", .equations = nh_export_python, .acts = true},
     {"sympy", ".py", .equations = nh_export_sympy, .acts = true},
+    {"casadi", ".py", .equations = nh_export_casadi, .acts = true},
+    {"matlab", ".m", .equations = nh_export_matlab, .acts = true},
+    {"modelica", ".mo", .equations = nh_export_modelica, .acts = true},
     {"json", ".json", .equations = nh_export_json, .acts = true},
     {"latex", ".tex", .equations = nh_export_latex, .acts = true, .names_inputs = true}};
 enum { FORMATS = sizeof formats / sizeof *formats };

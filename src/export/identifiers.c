@@ -35,8 +35,10 @@ static bool is_taken(const nh_identifiers *names, const char *reserved, const ch
  * them becomes _. */
 static char *identifier(nh_identifiers *names, const char *reserved, const char *name)
 {
-    char *out = calloc(1, 2 * strlen(name) + 8);
+    char *out = calloc(1, 2 * strlen(name) + 9);
     size_t used = 0;
+    if (out && !isalpha((unsigned char)*name)) /* which not every language accepts */
+        out[used++] = 'x';
     for (const char *c = name; out && *c; c++)
         if (isalnum((unsigned char)*c) || *c == '_')
             out[used++] = *c;
@@ -68,7 +70,7 @@ bool nh_identifiers_make(nh_identifiers *out, const nh_equations *e, bool inner,
 {
     const nh_problem *p = e->problem;
     const int velocities = inner ? p->velocities : e->velocities;
-    const int room = p->coordinates + velocities + p->open_values + p->parameters;
+    const int room = p->coordinates + velocities + p->open_values + p->parameters + e->observables;
     *out = (nh_identifiers){.room = room, .all = calloc((size_t)room + 1, sizeof(char *))};
     if (!out->all)
         return false;
@@ -97,6 +99,9 @@ bool nh_identifiers_make(nh_identifiers *out, const nh_equations *e, bool inner,
         }
         ok = identifier(out, reserved, name);
     }
+    out->o = out->u + p->open_values;
+    for (int i = 0; ok && i < e->observables; i++)
+        ok = identifier(out, reserved, nh_equations_observable(e, i));
     return ok;
 }
 

@@ -44,6 +44,7 @@ nh_export_writer nh_export_fmu;
 
 /* Append equations. False without memory. */
 typedef bool nh_equations_writer(nh_text *text, const nh_export_job *job, const nh_equations *e);
-nh_equations_writer nh_export_json, nh_export_python, nh_export_sympy, nh_export_latex;
+nh_equations_writer nh_export_json, nh_export_python, nh_export_sympy, nh_export_latex,
+    nh_export_casadi, nh_export_matlab, nh_export_modelica;
 
 #endif

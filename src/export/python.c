@@ -17,19 +17,6 @@ typedef struct writing {
 
 /* ---- data ---- */
 
-static const char *input(const void *names, int i)
-{
-    return ((const nh_identifiers *)names)->u[i];
-}
-
-static void put_names(writing *w, const char *label, int count,
-                      const char *(*name)(const void *, int), const void *of)
-{
-    nh_text_add(w->out, "%s = ", label);
-    nh_script_names(w->out, count, name, of);
-    nh_text_add_plain(w->out, "\n");
-}
-
 static void put_values(nh_text *out, const double *value, int count)
 {
     nh_text_add_plain(out, "np.array(");
@@ -37,34 +24,10 @@ static void put_values(nh_text *out, const double *value, int count)
     nh_text_add_plain(out, ", dtype=float)");
 }
 
-static void put_parameters(writing *w)
-{
-    const nh_problem *p = w->e->problem;
-    for (int fixed = 0; fixed < 2; fixed++) {
-        bool any = false;
-        nh_text_add_plain(w->out, fixed ? "FIXED = {" : "PARAMETERS = {");
-        for (int i = 0; i < p->parameters; i++) {
-            if (p->fixed[i] != (fixed == 1))
-                continue;
-            nh_text_add_plain(w->out, any ? ", " : "");
-            nh_script_string(w->out, p->parameter[i].name);
-            nh_text_add_plain(w->out, ": ");
-            nh_script_number(w->out, p->parameter[i].value, false);
-            any = true;
-        }
-        nh_text_add_plain(w->out, "}\n");
-    }
-}
-
 static void put_data(writing *w)
 {
     const nh_equations *e = w->e;
-    put_names(w, "COORDINATES", e->coordinates, nh_equations_coordinate, e);
-    put_names(w, "VELOCITIES", e->velocities, nh_equations_velocity, e);
-    put_names(w, "CONSTRAINTS", e->constraints, nh_equations_constraint, e);
-    put_names(w, "OBSERVABLES", e->observables, nh_equations_observable, e);
-    put_names(w, "INPUTS", e->problem->open_values, input, &w->names);
-    put_parameters(w);
+    nh_script_lists(w->out, e, &w->names);
     nh_text_add_plain(w->out, "START = (");
     nh_script_number(w->out, w->job->t, false);
     nh_text_add_plain(w->out, ", ");
@@ -76,25 +39,13 @@ static void put_data(writing *w)
 
 /* ---- functions ---- */
 
-/* Gives names to the inputs that are used. */
-static void put_unpacking(writing *w, const nh_expr *order, size_t count)
+static void put_parameter(nh_text *out, const nh_equations *e, const nh_identifiers *names,
+                          int index)
 {
-    static const char *const array[] = {[NH_Q] = "q", [NH_V] = "v", [NH_U] = "u"};
-    char *const *const name[] = {
-        [NH_Q] = w->names.q, [NH_V] = w->names.v, [NH_U] = w->names.u, [NH_P] = w->names.p};
-    for (int kind = NH_Q; kind <= NH_P; kind++)
-        for (size_t i = 0; i < count; i++) {
-            nh_node n = nh_look(w->e->g, order[i]);
-            if (n.kind != NH_INPUT || n.which != kind)
-                continue;
-            nh_text_add(w->out, "    %s = ", name[kind][n.index]);
-            if (kind == NH_P) {
-                nh_text_add_plain(w->out, "c[");
-                nh_script_string(w->out, w->e->problem->parameter[n.index].name);
-                nh_text_add_plain(w->out, "]\n");
-            } else
-                nh_text_add(w->out, "%s[%u]\n", array[kind], n.index);
-        }
+    (void)names;
+    nh_text_add_plain(out, "c[");
+    nh_script_string(out, e->problem->parameter[index].name);
+    nh_text_add_plain(out, "]");
 }
 
 static void put_result(writing *w, const nh_script *s, const nh_output *o)
@@ -123,21 +74,18 @@ static void put_result(writing *w, const nh_script *s, const nh_output *o)
 
 static bool put_function(writing *w, const nh_output *o, bool with_inputs)
 {
-    nh_script s = {.g = w->e->g, .names = &w->names, .indent = "    "};
-    nh_expr *order;
-    size_t count;
-    if (!nh_reach(s.g, o->item, nh_output_size(o), &order, &count))
-        return false;
+    nh_script s = {
+        .g = w->e->g, .names = &w->names, .dialect = &nh_dialect_numpy, .indent = "    "};
+    const nh_arguments from = {"[", "]", 0, put_parameter};
     nh_text_add(w->out, "\n\ndef %s(t, q, v%s, parameters=None):\n    \"\"\"%s.\"\"\"\n", o->name,
                 with_inputs ? ", u=None" : "", o->remark);
     nh_text_add(w->out, "    t, q, v, u, c, shape = _given(t, q, v, %s, parameters)\n",
                 with_inputs ? "u" : "()");
-    put_unpacking(w, order, count);
-    bool ok = nh_script_assign(&s, w->out, o->item, nh_output_size(o));
+    bool ok = nh_script_unpack(&s, w->out, w->e, &from, o->item, nh_output_size(o)) &&
+              nh_script_assign(&s, w->out, o->item, nh_output_size(o));
     if (ok)
         put_result(w, &s, o);
     nh_script_close(&s);
-    free(order);
     return ok;
 }
 

@@ -1,4 +1,4 @@
-/* Expressions as Python, for numpy and for SymPy. */
+/* Expressions in other languages. */
 #include "export/script.h"
 
 #include <math.h>
@@ -14,18 +14,68 @@ enum {
 /* How strongly the surrounding operation binds. */
 typedef enum binding { IN_SUM, IN_PRODUCT, IN_POWER } binding;
 
-static const char *const function_name[] = {
-    [NH_SIN] = "sin",     [NH_COS] = "cos",     [NH_TAN] = "tan",   [NH_ASIN] = "arcsin",
-    [NH_ACOS] = "arccos", [NH_ATAN] = "arctan", [NH_SINH] = "sinh", [NH_COSH] = "cosh",
-    [NH_TANH] = "tanh",   [NH_EXP] = "exp",     [NH_LOG] = "log",   [NH_ATAN2] = "arctan2"};
+const nh_dialect nh_dialect_numpy = {
+    .prefix = "np.",
+    .arc = {"arcsin", "arccos", "arctan", "arctan2"},
+    .power = "**",
+    .time = "t",
+    .when = {"np.where(", " > 0, ", ", 0.0)"},
+    .unless = {"np.where(", " > 0, 0.0, ", ")"},
+    .broken = "\n",
+    .end = "",
+};
+const nh_dialect nh_dialect_sympy = {
+    .prefix = "sp.",
+    .arc = {"asin", "acos", "atan", "atan2"},
+    .power = "**",
+    .time = "t",
+    .when = {"sp.Piecewise((0, ", " <= 0), (", ", True))"},
+    .unless = {"sp.Piecewise((0, ", " > 0), (", ", True))"},
+    .broken = "\n",
+    .end = "",
+    .exact = true,
+};
+const nh_dialect nh_dialect_casadi = {
+    .prefix = "ca.",
+    .arc = {"asin", "acos", "atan", "atan2"},
+    .power = "**",
+    .time = "t",
+    .when = {"ca.if_else(", " > 0, ", ", 0)"},
+    .unless = {"ca.if_else(", " > 0, 0, ", ")"},
+    .broken = "\n",
+    .end = "",
+};
+const nh_dialect nh_dialect_matlab = {
+    .prefix = "",
+    .arc = {"asin", "acos", "atan", "atan2"},
+    .power = "^",
+    .time = "t",
+    .when = {"when(", " > 0, ", ")"},
+    .unless = {"when(", " <= 0, ", ")"},
+    .broken = " ...\n",
+    .end = ";",
+};
+const nh_dialect nh_dialect_modelica = {
+    .prefix = "",
+    .arc = {"asin", "acos", "atan", "atan2"},
+    .power = "^",
+    .time = "time",
+    .when = {"(if ", " > 0 then ", " else 0)"},
+    .unless = {"(if ", " > 0 then 0 else ", ")"},
+    .broken = "\n",
+    .end = ";",
+};
 
 static const char *called(const nh_script *s, int function)
 {
-    static const char *const sympy[] = {
-        [NH_ASIN] = "asin", [NH_ACOS] = "acos", [NH_ATAN] = "atan", [NH_ATAN2] = "atan2"};
-    const bool other = s->exact && (function == NH_ASIN || function == NH_ACOS ||
-                                    function == NH_ATAN || function == NH_ATAN2);
-    return other ? sympy[function] : function_name[function];
+    static const char *const name[] = {
+        [NH_SIN] = "sin",   [NH_COS] = "cos",   [NH_TAN] = "tan", [NH_SINH] = "sinh",
+        [NH_COSH] = "cosh", [NH_TANH] = "tanh", [NH_EXP] = "exp", [NH_LOG] = "log"};
+    return function == NH_ASIN    ? s->dialect->arc[0]
+           : function == NH_ACOS  ? s->dialect->arc[1]
+           : function == NH_ATAN  ? s->dialect->arc[2]
+           : function == NH_ATAN2 ? s->dialect->arc[3]
+                                  : name[function];
 }
 
 /* Fractions with a small power of two as denominator are written as such. */
@@ -50,14 +100,14 @@ static void put_sum(const nh_script *s, nh_text *out, const nh_node *n)
         const double c = n->operand[i].number;
         nh_text_add_plain(out, i == 0 ? (c < 0 ? "-" : "") : c < 0 ? " - " : " + ");
         if (fabs(c) != 1) {
-            nh_script_number(out, fabs(c), s->exact);
+            nh_script_number(out, fabs(c), s->dialect->exact);
             nh_text_add_plain(out, "*");
         }
         put(s, out, n->operand[i].expr, IN_PRODUCT);
     }
     if (n->number != 0 || n->count == 0) {
         nh_text_add_plain(out, n->number < 0 ? " - " : " + ");
-        nh_script_number(out, fabs(n->number), s->exact);
+        nh_script_number(out, fabs(n->number), s->dialect->exact);
     }
 }
 
@@ -65,15 +115,15 @@ static void put_sum(const nh_script *s, nh_text *out, const nh_node *n)
 static void put_power(const nh_script *s, nh_text *out, nh_expr base, double power)
 {
     if (power == 0.5) {
-        nh_text_add(out, "%s.sqrt(", s->exact ? "sp" : "np");
+        nh_text_add(out, "%ssqrt(", s->dialect->prefix);
         put(s, out, base, IN_SUM);
         nh_text_add_plain(out, ")");
         return;
     }
     put(s, out, base, power == 1 ? IN_PRODUCT : IN_POWER);
     if (power != 1) {
-        nh_text_add_plain(out, "**");
-        nh_script_number(out, power, s->exact);
+        nh_text_add_plain(out, s->dialect->power);
+        nh_script_number(out, power, s->dialect->exact);
     }
 }
 
@@ -85,7 +135,7 @@ static void put_product(const nh_script *s, nh_text *out, const nh_node *n)
     bool leading = fabs(n->number) != 1 || !above;
     nh_text_add_plain(out, n->number < 0 ? "-" : "");
     if (leading)
-        nh_script_number(out, fabs(n->number), s->exact);
+        nh_script_number(out, fabs(n->number), s->dialect->exact);
     for (size_t i = 0; i < n->count; i++)
         if (n->operand[i].number > 0) {
             nh_text_add_plain(out, leading ? "*" : "");
@@ -105,18 +155,12 @@ static void put_product(const nh_script *s, nh_text *out, const nh_node *n)
 /* b where a > 0, else 0; or the other way round. */
 static void put_choice(const nh_script *s, nh_text *out, const nh_node *n)
 {
-    const bool when = n->which == NH_WHEN;
-    nh_text_add_plain(out, s->exact ? "sp.Piecewise((" : "np.where(");
-    if (s->exact) {
-        if (when)
-            put(s, out, n->operand[1].expr, IN_SUM);
-        nh_text_add_plain(out, when ? ", " : "0, ");
-    }
+    const char *const *part = n->which == NH_WHEN ? s->dialect->when : s->dialect->unless;
+    nh_text_add_plain(out, part[0]);
     put(s, out, n->operand[0].expr, IN_SUM);
-    nh_text_add_plain(out, s->exact ? " > 0), (" : when ? " > 0, " : " > 0, 0.0, ");
-    if (!s->exact || !when)
-        put(s, out, n->operand[1].expr, IN_SUM);
-    nh_text_add_plain(out, s->exact ? (when ? "0, True))" : ", True))") : when ? ", 0.0)" : ")");
+    nh_text_add_plain(out, part[1]);
+    put(s, out, n->operand[1].expr, IN_SUM);
+    nh_text_add_plain(out, part[2]);
 }
 
 static void put_call(const nh_script *s, nh_text *out, const nh_node *n)
@@ -127,11 +171,11 @@ static void put_call(const nh_script *s, nh_text *out, const nh_node *n)
     }
     if (n->which == NH_POW) {
         put(s, out, n->operand[0].expr, IN_POWER);
-        nh_text_add_plain(out, "**");
+        nh_text_add_plain(out, s->dialect->power);
         put(s, out, n->operand[1].expr, IN_POWER);
         return;
     }
-    nh_text_add(out, "%s.%s(", s->exact ? "sp" : "np", called(s, n->which));
+    nh_text_add(out, "%s%s(", s->dialect->prefix, called(s, n->which));
     for (size_t i = 0; i < n->count; i++) {
         nh_text_add_plain(out, i ? ", " : "");
         put(s, out, n->operand[i].expr, IN_SUM);
@@ -141,7 +185,7 @@ static void put_call(const nh_script *s, nh_text *out, const nh_node *n)
 
 static const char *name_of(const nh_script *s, const nh_node *n)
 {
-    return n->which == NH_TIME ? "t"
+    return n->which == NH_TIME ? s->dialect->time
            : n->which == NH_Q  ? s->names->q[n->index]
            : n->which == NH_V  ? s->names->v[n->index]
            : n->which == NH_P  ? s->names->p[n->index]
@@ -162,7 +206,7 @@ static void put(const nh_script *s, nh_text *out, nh_expr e, binding around)
                              n.kind != NH_INPUT && n.kind != NH_NUMBER && n.kind != NH_CALL1));
     nh_text_add_plain(out, enclosed ? "(" : "");
     if (n.kind == NH_NUMBER)
-        nh_script_number(out, n.number, s->exact);
+        nh_script_number(out, n.number, s->dialect->exact);
     else if (n.kind == NH_INPUT)
         nh_text_add_plain(out, name_of(s, &n));
     else if (n.kind == NH_SUM)
@@ -181,14 +225,14 @@ void nh_script_put(const nh_script *s, nh_text *out, nh_expr e)
 
 /* ---- lines ---- */
 
-/* Breaks at spaces; inside parentheses Python accepts that. */
+/* Breaks at spaces, inside parentheses. */
 static void put_wrapped(const nh_script *s, nh_text *out, size_t begun, const char *text)
 {
     size_t column = begun;
     while (*text) {
         const size_t length = strcspn(text, " ");
         if (column + length > LINE_MOST && column > begun) {
-            nh_text_add(out, "\n%s        ", s->indent);
+            nh_text_add(out, "%s%s        ", s->dialect->broken, s->indent);
             column = begun = strlen(s->indent) + 8;
         } else if (column > begun) {
             nh_text_add_plain(out, " ");
@@ -209,11 +253,11 @@ void nh_script_line(const nh_script *s, nh_text *out, const char *begin, nh_expr
     if (line.failed)
         out->failed = true;
     else if (before + line.length <= LINE_MOST)
-        nh_text_add(out, "%s%s%s\n", s->indent, begin, line.data);
+        nh_text_add(out, "%s%s%s%s\n", s->indent, begin, line.data, s->dialect->end);
     else {
         nh_text_add(out, "%s%s(", s->indent, begin);
         put_wrapped(s, out, before + 1, line.data);
-        nh_text_add_plain(out, ")\n");
+        nh_text_add(out, ")%s\n", s->dialect->end);
     }
     nh_text_free(&line);
 }
@@ -253,6 +297,33 @@ bool nh_script_assign(nh_script *s, nh_text *out, const nh_expr *root, size_t ro
     return ok;
 }
 
+bool nh_script_unpack(const nh_script *s, nh_text *out, const nh_equations *e,
+                      const nh_arguments *from, const nh_expr *root, size_t roots)
+{
+    static const char array[] = {[NH_Q] = 'q', [NH_V] = 'v', [NH_U] = 'u'};
+    char *const *const name[] = {
+        [NH_Q] = s->names->q, [NH_V] = s->names->v, [NH_U] = s->names->u, [NH_P] = s->names->p};
+    nh_expr *order;
+    size_t count;
+    if (!nh_reach(s->g, root, roots, &order, &count))
+        return false;
+    for (int kind = NH_Q; kind <= NH_P; kind++)
+        for (size_t i = 0; i < count; i++) {
+            const nh_node n = nh_look(s->g, order[i]);
+            if (n.kind != NH_INPUT || n.which != kind)
+                continue;
+            nh_text_add(out, "%s%s = ", s->indent, name[kind][n.index]);
+            if (kind == NH_P)
+                from->parameter(out, e, s->names, (int)n.index);
+            else
+                nh_text_add(out, "%c%s%d%s", array[kind], from->before, (int)n.index + from->first,
+                            from->after);
+            nh_text_add(out, "%s\n", s->dialect->end);
+        }
+    free(order);
+    return true;
+}
+
 void nh_script_close(nh_script *s)
 {
     free(s->place);
@@ -288,4 +359,46 @@ void nh_script_numbers(nh_text *out, const double *value, int count)
         nh_script_number(out, value[i], false);
     }
     nh_text_add_plain(out, "]");
+}
+
+static const char *input(const void *names, int i)
+{
+    return ((const nh_identifiers *)names)->u[i];
+}
+
+static void put_parameters(nh_text *out, const nh_problem *p, bool fixed)
+{
+    bool any = false;
+    nh_text_add_plain(out, fixed ? "FIXED = {" : "PARAMETERS = {");
+    for (int i = 0; i < p->parameters; i++) {
+        if (p->fixed[i] != fixed)
+            continue;
+        nh_text_add_plain(out, any ? ", " : "");
+        nh_script_string(out, p->parameter[i].name);
+        nh_text_add_plain(out, ": ");
+        nh_script_number(out, p->parameter[i].value, false);
+        any = true;
+    }
+    nh_text_add_plain(out, "}\n");
+}
+
+void nh_script_lists(nh_text *out, const nh_equations *e, const nh_identifiers *names)
+{
+    const struct {
+        const char *label;
+        int count;
+        const char *(*name)(const void *, int);
+        const void *of;
+    } list[] = {{"COORDINATES", e->coordinates, nh_equations_coordinate, e},
+                {"VELOCITIES", e->velocities, nh_equations_velocity, e},
+                {"CONSTRAINTS", e->constraints, nh_equations_constraint, e},
+                {"OBSERVABLES", e->observables, nh_equations_observable, e},
+                {"INPUTS", e->problem->open_values, input, names}};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        nh_text_add(out, "%s = ", list[i].label);
+        nh_script_names(out, list[i].count, list[i].name, list[i].of);
+        nh_text_add_plain(out, "\n");
+    }
+    put_parameters(out, e->problem, false);
+    put_parameters(out, e->problem, true);
 }

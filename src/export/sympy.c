@@ -126,7 +126,8 @@ static bool put_model(writing *w)
     for (int i = 0; i < p->constraints; i++)
         nh_expr_list_push(&list,
                           i < velocities ? p->constraint[i].value : p->constraint[i].position);
-    w->script = (nh_script){.g = w->e->g, .names = &w->names, .indent = "", .exact = true};
+    w->script =
+        (nh_script){.g = w->e->g, .names = &w->names, .indent = "", .dialect = &nh_dialect_sympy};
     const bool ok = !list.failed && nh_script_assign(&w->script, w->out, list.item, list.count);
     if (ok) {
         put_inputs(w);

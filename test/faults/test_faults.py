@@ -48,7 +48,7 @@ CASES = {
     "join virtual h5": (["join", "1.h5", "2.h5", "--virtual"], "o.h5"),
     **{"export " + end: (["export", "chaplygin-sleigh", "--format", kind, *how], "o." + end) for kind, end, how in (
         ("c", "c", ["--method", "gauss", "--step", "0.1"]), ("fmu", "fmu", ["--method", "gauss", "--step", "0.1"]),
-        ("latex", "tex", []), ("python", "py", []), ("sympy", "sympy.py", []), ("json", "json", []))},
+        ("latex", "tex", []), ("python", "py", []), ("sympy", "sympy.py", []), ("casadi", "casadi.py", []), ("matlab", "m", []), ("modelica", "mo", []), ("json", "json", []))},
     "plot html": (["plot", "r.csv"], "o.html"),
     "plot h5 html": (["plot", "r.h5"], "o.html"),
     "plot npz svg": (["plot", "r.npz"], "o.svg"),
