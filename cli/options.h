@@ -22,7 +22,7 @@ typedef uint64_t option_groups;
 #define OPTIONS_KEEP OPTION_GROUP(10)      /* --checkpoint, --checkpoint-every, --resume */
 #define OPTIONS_REPRODUCE OPTION_GROUP(11) /* --quick, --out, --threads */
 #define OPTIONS_BENCH OPTION_GROUP(12)     /* --step alone */
-#define OPTIONS_ESTIMATE OPTION_GROUP(13)  /* --estimate, --no-estimate */
+#define OPTIONS_ESTIMATE OPTION_GROUP(13)  /* --estimate, --no-estimate, --sensitivity */
 #define OPTIONS_CACHE OPTION_GROUP(14)     /* --clear */
 #define OPTIONS_TOLERANCE OPTION_GROUP(15) /* --tolerance, --absolute */
 #define OPTIONS_DENSE OPTION_GROUP(16)     /* --times, --every-time */
@@ -66,7 +66,7 @@ typedef struct options {
     const char *q, *v, *method, *compose, *output, *plot, *steps_list; /* NULL when not given */
     const char *part;                                                  /* NULL when not given */
     const char *columns;                                               /* NULL when not given */
-    const char *times, *until, *section, *observe;                     /* NULL when not given */
+    const char *times, *until, *section, *observe, *sensitivity;       /* NULL when not given */
     double step, time, tolerance, absolute, every_time, energy;        /* NaN when not given */
     double t0;
     int64_t steps, every, threads, halvings, members, seed, port;     /* -1 when not given */

@@ -59,6 +59,11 @@ static int prepare(run_job *job, hook_view *shown, const options *given)
     wanted->run = how;
     wanted->section = given->section;
     wanted->observe = given->observe;
+    if (given->sensitivity &&
+        nh_sensitivity_create(&job->sensitivity, s->system, given->sensitivity, &s->start,
+                              &report) != NH_OK)
+        return complain_report(&report);
+    wanted->sensitivity = job->sensitivity;
     wanted->keep = given->plot ? NH_KEEP_ROWS : NH_KEEP_LAST_ROW;
     wanted->output = given->output;
     wanted->model_text = nh_model_text(s->model);
@@ -207,6 +212,7 @@ static int run(const options *given)
         answer = finish(&job, given);
     }
     nh_simulation_free(job.simulation);
+    nh_sensitivity_free(job.sensitivity);
     subject_free(&job.subject);
     return answer;
 }

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { SHOWN = 12 }; /* lines of state in the text; the files have all */
+enum { SHOWN = 12, ACROSS = 5 }; /* lines of state, and derivatives in a line; the files have all */
 
 static const char *backend_name(const run_job *job)
 {
@@ -18,6 +18,18 @@ static const char *backend_name(const run_job *job)
 static double last_value(const run_job *job, int column)
 {
     return nh_record_value(job->record, nh_record_rows(job->record) - 1, column);
+}
+
+/* The derivatives are the last columns: outputs times variables. */
+static int derivatives(const run_job *job)
+{
+    const nh_sensitivity *s = job->sensitivity;
+    return s ? nh_sensitivity_outputs(s) * nh_sensitivity_variables(s) : 0;
+}
+
+static int other_columns(const run_job *job)
+{
+    return nh_record_columns(job->record) - derivatives(job);
 }
 
 static int energy_column(const run_job *job)
@@ -61,7 +73,7 @@ static void print_named(int width, const char *name, double value)
 /* Wide enough for every name that is shown. */
 static int name_width(const run_job *job)
 {
-    int columns = nh_record_columns(job->record), width = 12;
+    int columns = other_columns(job), width = 12;
     for (int i = 1; i < columns; i++) {
         int length = (int)strlen(nh_record_column_name(job->record, i));
         if (length > width && length <= 24)
@@ -78,6 +90,31 @@ static void print_columns(const run_job *job, int width, int first, int count)
                     last_value(job, first + i));
     if (count > SHOWN)
         printf("  %-*s  (%d more; -o FILE.csv and --json show all)\n", width, "...", count - SHOWN);
+}
+
+/* The derivatives at the end, as many as fit; files and JSON have all. */
+static void print_derivatives(const run_job *job, int width)
+{
+    const nh_sensitivity *s = job->sensitivity;
+    const int variables = s ? nh_sensitivity_variables(s) : 0, first = other_columns(job);
+    const int outputs = s ? nh_sensitivity_outputs(s) : 0;
+    if (!s)
+        return;
+    printf("  %-*s ", width, "d/d");
+    for (int k = 0; k < variables && k < ACROSS; k++)
+        printf(" %15s", nh_sensitivity_variable(s, k)->name);
+    printf("%s\n", variables > ACROSS ? "  ..." : "");
+    for (int i = 0; i < outputs && i < 2 * SHOWN; i++) {
+        printf("  %-*s ", width, nh_sensitivity_output_name(s, i));
+        for (int k = 0; k < variables && k < ACROSS; k++)
+            printf(" %15.9g", last_value(job, first + i * variables + k));
+        printf("\n");
+    }
+    if (variables > ACROSS || outputs > 2 * SHOWN)
+        printf("  %-*s  (%d by %d derivatives; -o FILE.csv and --json show all)\n", width, "...",
+               outputs, variables);
+    printf("  %-*s  of the map that the steps compute; start values follow the parameters%s\n",
+           width, "derivatives", job->plan->tolerance > 0 ? "; its own steps are kept" : "");
 }
 
 /* One digit, since it is an estimate. Below 1e-11 it is mostly rounding. */
@@ -150,7 +187,8 @@ void print_text(const run_job *job)
     if (nh_system_constraints(s->system) > 0)
         printf("  %-*s  largest residual %.3g\n", width, "constraints",
                nh_record_constraint_max(job->record));
-    print_columns(job, width, energy + 1, nh_record_columns(job->record) - energy - 1);
+    print_columns(job, width, energy + 1, other_columns(job) - energy - 1);
+    print_derivatives(job, width);
     print_events(job, width);
     print_estimate(job, width);
     print_cost(job, width);
@@ -199,8 +237,30 @@ static void print_measures(json *j, const run_job *job)
     json_real(j, "energy_error_max", nh_record_energy_error(job->record));
     json_real(j, "constraint_max", nh_record_constraint_max(job->record));
     json_object(j, "observables");
-    for (int i = energy + 1; i < nh_record_columns(job->record); i++)
+    for (int i = energy + 1; i < other_columns(job); i++)
         json_real(j, nh_record_column_name(job->record, i), last_value(job, i));
+    json_close_object(j);
+}
+
+static void print_derivatives_json(json *j, const run_job *job)
+{
+    const nh_sensitivity *s = job->sensitivity;
+    const int variables = s ? nh_sensitivity_variables(s) : 0, first = other_columns(job);
+    if (!s)
+        return;
+    json_object(j, "sensitivity");
+    json_row(j, "by");
+    for (int k = 0; k < variables; k++)
+        json_text(j, NULL, nh_sensitivity_variable(s, k)->name);
+    json_close_row(j);
+    json_object(j, "derivatives");
+    for (int i = 0; i < nh_sensitivity_outputs(s); i++) {
+        json_row(j, nh_sensitivity_output_name(s, i));
+        for (int k = 0; k < variables; k++)
+            json_real(j, NULL, last_value(job, first + i * variables + k));
+        json_close_row(j);
+    }
+    json_close_object(j);
     json_close_object(j);
 }
 
@@ -230,6 +290,17 @@ static void print_own_steps(json *j, const run_job *job)
     json_integer(j, "rejected", rejected);
 }
 
+/* How the time of an event changes. */
+static void print_event_moves(json *j, const run_job *job, int64_t event)
+{
+    if (!job->sensitivity)
+        return;
+    json_row(j, "t_by");
+    for (int k = 0; k < nh_sensitivity_variables(job->sensitivity); k++)
+        json_real(j, NULL, nh_simulation_event_moves(job->simulation, event, k));
+    json_close_row(j);
+}
+
 static void print_events_json(json *j, const run_job *job)
 {
     const nh_system *system = job->subject.system;
@@ -241,6 +312,7 @@ static void print_events_json(json *j, const run_job *job)
         json_text(j, "name", nh_system_event_name(system, place->event));
         json_real(j, "t", place->t);
         json_integer(j, "direction", place->direction);
+        print_event_moves(j, job, i);
         json_close_object(j);
     }
     json_close_row(j);
@@ -278,6 +350,7 @@ void print_json(const run_job *job)
     json_text(&j, "backend", backend_name(job));
     json_integer(&j, "every", nh_simulation_every(job->simulation));
     json_integer(&j, "rows", nh_record_rows(job->record));
+    print_derivatives_json(&j, job);
     print_estimate_json(&j, job);
     print_names(&j, job);
     json_text(&j, "output", job->output);

@@ -12,7 +12,8 @@ typedef struct run_job {
     const nh_record *record; /* the simulation's */
     nh_run_options how;      /* as requested */
     nh_simulation_options wanted;
-    const nh_plan *plan; /* the simulation's */
+    nh_sensitivity *sensitivity; /* NULL: not wanted */
+    const nh_plan *plan;         /* the simulation's */
     checkpointing checkpointing;
     const char *output, *plot; /* files that were written, or NULL */
     nh_estimate estimate;      /* of the error at the end */

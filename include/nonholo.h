@@ -678,6 +678,58 @@ NH_API nh_status nh_run_observe_tangent(const nh_run *run, int member, int direc
 NH_API nh_status nh_run_mix_tangents(nh_run *run, int member, const double *matrix,
                                      nh_report *report);
 
+/* What a run is differentiated by, with names as in `nonholo run --sensitivity`, separated by
+ * commas: a parameter "J"; a start value "start x", "start x'"; "start R" for a rotation, which has
+ * three directions R.1 to R.3 along its body axes; an input that is given by a table, "push", with
+ * a direction for each of its values, push[0] and so on, or one of them, "push[3]". Stars stand for
+ * any letters ("m*", "start *"), "all" for everything. Patterns leave out what cannot be varied; a
+ * name that cannot be is NH_BAD_ARGUMENT, with the reason.
+ *
+ * Start expressions follow the parameters, and parameters those in terms of which they are defined,
+ * as with settings; start values that are given stay. If constraints determine a start value
+ * together with others, those named by the model's `start solve` change with it, otherwise the
+ * state moves to the nearest one that satisfies the constraints, as nh_projection does with this
+ * value kept. */
+typedef struct nh_sensitivity nh_sensitivity;
+typedef enum nh_varied_kind {
+    NH_BY_PARAMETER,
+    NH_BY_POSITION, /* of the start */
+    NH_BY_VELOCITY,
+    NH_BY_INPUT
+} nh_varied_kind;
+typedef struct nh_varied {
+    const char *name; /* "J", "start x'", "start R.1", "push[3]" */
+    nh_varied_kind kind;
+    int index;     /* of the parameter; of the change as nh_system_directions counts, or of the
+                      velocity; of the input */
+    int64_t point; /* of the input's table */
+    double value;  /* at present; NAN for a rotation, which has no number to be changed */
+} nh_varied;
+
+/* `start` is how the start of the runs is found; NULL: as the model says. */
+NH_API nh_status nh_sensitivity_create(nh_sensitivity **out, const nh_system *system,
+                                       const char *names, const nh_start_options *start,
+                                       nh_report *report);
+NH_API void nh_sensitivity_free(nh_sensitivity *sensitivity);
+NH_API int nh_sensitivity_variables(const nh_sensitivity *sensitivity);
+NH_API const nh_varied *nh_sensitivity_variable(const nh_sensitivity *sensitivity, int index);
+/* How the start state changes with a variable, as in nh_direction; either may be NULL. */
+NH_API void nh_sensitivity_start(const nh_sensitivity *sensitivity, int index, double *q,
+                                 double *v);
+/* How all parameters change with it: itself, and those that follow. */
+NH_API void nh_sensitivity_parameters(const nh_sensitivity *sensitivity, int index,
+                                      double *parameters);
+/* Gives a run, which is in the start state, a direction for each variable; before its first step.
+ */
+NH_API nh_status nh_sensitivity_begin(const nh_sensitivity *sensitivity, nh_run *run, int member,
+                                      nh_report *report);
+/* The derivatives of the run's present state: values[outputs][variables]. The outputs are all
+ * changes of positions, velocities, the energy, and observables. */
+NH_API nh_status nh_sensitivity_values(const nh_sensitivity *sensitivity, const nh_run *run,
+                                       int member, double *values, nh_report *report);
+NH_API int nh_sensitivity_outputs(const nh_sensitivity *sensitivity);
+NH_API const char *nh_sensitivity_output_name(const nh_sensitivity *sensitivity, int index);
+
 /* ---- solutions --------------------------------------------------------------------------- */
 
 /* The motion of a run of one member as a function of time, from the run's present state to wherever
@@ -988,7 +1040,7 @@ typedef enum nh_keep {
     NH_KEEP_LAST_ROW /* of every member */
 } nh_keep;
 
-typedef struct nh_sweep { /* `count` values from `from` to `to`, both included */
+typedef struct nh_sweep {  /* `count` values from `from` to `to`, both included */
     const char *parameter; /* or, for an ensemble, a start value: x or x' */
     double from, to;
     int64_t count;
@@ -1111,6 +1163,9 @@ typedef struct nh_simulation_options {
     /* Of `section`, which in an ensemble is kept beside the rows: states before this time are left
      * out. A member that ends at an event of `until` keeps that state in its later rows. */
     double section_after;
+    /* One trajectory: derivatives of the states, which become columns "d(x)/d(J)" of all rows. The
+     * start of the simulation has to be the one for which they were created. */
+    const nh_sensitivity *sensitivity;
 } nh_simulation_options;
 NH_OPTIONS_DEFAULT(nh_simulation_options)
 
@@ -1162,6 +1217,11 @@ typedef struct nh_event_place {
 } nh_event_place;
 NH_API int64_t nh_simulation_events(const nh_simulation *simulation);
 NH_API const nh_event_place *nh_simulation_event(const nh_simulation *simulation, int64_t index);
+
+/* How the time of an event changes with a variable of the simulation's nh_sensitivity; NAN without
+ * one, and for events whose function only touches zero. */
+NH_API double nh_simulation_event_moves(const nh_simulation *simulation, int64_t index,
+                                        int variable);
 
 /* How good the end state is: its distance from solutions with other steps, see
  * nh_simulation_estimate. */

@@ -48,6 +48,12 @@ void *nh_build_take(nh_builder *b, int64_t count, size_t size);
 char *nh_build_copy(nh_builder *b, const char *text);
 nh_status nh_build_memory(nh_builder *b); /* reports that memory ran out */
 
+/* parameters.c: their values, by `count` settings or by the model; from then on they are symbols,
+ * except where a number must be known; how they follow from those before them, as symbols. */
+void nh_set_parameters(nh_builder *b, const char *const *settings, size_t count);
+void nh_name_parameters(nh_builder *b);
+void nh_define_parameters(nh_builder *b, const char *const *settings, size_t count);
+
 /* Called once, or once for each index of the statement's loop; not at all if its condition is
  * false. */
 typedef void nh_repeated(nh_builder *b, const nh_statement *s, int64_t index);
@@ -76,8 +82,8 @@ void nh_build_event(nh_builder *b, const nh_statement *s, int64_t index);
 void *nh_build_grown(nh_builder *b, void *array, int count, size_t size);
 /* k(t, q, v) = 0, or without velocities g(t, q) = 0. */
 void nh_add_constraint(nh_builder *b, char *name, nh_expr value, nh_place place);
-/* contact_statements.c: `contact`, `impacts in turn`, the grip of a constraint, whose rows have these names and
- * values; and at the end, what they mean for forces, events and observables. */
+/* contact_statements.c: `contact`, `impacts in turn`, the grip of a constraint, whose rows have
+ * these names and values; and at the end, what they mean for forces, events and observables. */
 void nh_build_contact(nh_builder *b, const nh_statement *s, int64_t index);
 void nh_build_impacts(nh_builder *b, const nh_statement *s, int64_t index);
 void nh_build_grip(nh_builder *b, const nh_statement *s, char *name, int rows, char **row_name,

@@ -313,6 +313,24 @@ nh_status nh_input_table_read(nh_input_table *out, const char *text, const char 
     return status;
 }
 
+nh_status nh_input_table_unit(nh_input_table *out, const nh_input_table *of, nh_signal signal,
+                              int64_t point, nh_report *report)
+{
+    const size_t rows = (size_t)of->rows;
+    *out = (nh_input_table){.rows = of->rows,
+                            .time = malloc(rows * sizeof *out->time),
+                            .piece = calloc(rows, sizeof *out->piece)};
+    nh_status status = out->time && out->piece ? NH_OK : nh_fail_memory(report);
+    if (status == NH_OK) {
+        memcpy(out->time, of->time, rows * sizeof *out->time);
+        out->piece[point] = 1;
+        status = make_pieces(out, signal, report);
+    }
+    if (status != NH_OK)
+        nh_input_table_free(out);
+    return status;
+}
+
 void nh_input_table_free(nh_input_table *table)
 {
     free(table->time);

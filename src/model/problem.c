@@ -1,15 +1,13 @@
 /* Builds a problem from a model and values for its parameters: first the parameters, then the sizes
  * of families, then every statement in the order of the file. */
 #include "model/build.h"
-#include "model/input_table.h"
 #include "model/input_signals.h"
+#include "model/input_table.h"
 
 #include "base/status.h"
 #include "model/draw.h"
-#include "model/suggest.h"
 #include "model/vector.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -36,120 +34,6 @@ char *nh_build_copy(nh_builder *b, const char *text)
     if (!c)
         nh_build_memory(b);
     return c;
-}
-
-/* ---- parameters ---- */
-
-typedef struct setting {
-    nh_source source;
-    nh_ast *value; /* NULL: not set */
-} setting;
-
-static nh_status unknown_parameter(nh_builder *b, const char *name)
-{
-    nh_suggest suggest = nh_suggest_begin(name);
-    char list[256] = "";
-    const size_t used =
-        nh_symbols_offer(&b->model->symbols, SYMBOL_PARAMETER, &suggest, list, sizeof list);
-    const char *other = nh_symbols_find(&b->model->symbols, name) ? " is not a parameter" : "";
-    if (used == 0)
-        return nh_fail(b->report, NH_BAD_ARGUMENT, "'%s'%s: the model %s has no parameters", name,
-                       other[0] ? other : " cannot be set", b->model->name);
-    return nh_fail(b->report, NH_BAD_ARGUMENT, "%s'%s'%s%s\n%s %s",
-                   other[0] ? "" : "unknown parameter ", name, other, nh_suggest_end(&suggest).text,
-                   used < sizeof list ? "parameters of the model:"
-                                      : "the model's text lists its parameters",
-                   used < sizeof list ? list : "");
-}
-
-/* "NAME=EXPRESSION": finds the parameter and reads the expression. */
-static nh_status read_setting(nh_builder *b, nh_arena *arena, const char *text, setting *table)
-{
-    const char *equals = strchr(text, '='), *from = text, *to = equals;
-    if (!equals)
-        return nh_fail(b->report, NH_BAD_ARGUMENT, "setting '%.100s': expected NAME=VALUE", text);
-    while (from < to && isspace((unsigned char)*from))
-        from++;
-    while (to > from && isspace((unsigned char)to[-1]))
-        to--;
-    char name[NH_NAME_LONGEST + 1], label[NH_NAME_LONGEST + 16];
-    snprintf(name, sizeof name, "%.*s",
-             to - from > NH_NAME_LONGEST ? NH_NAME_LONGEST : (int)(to - from), from);
-    snprintf(label, sizeof label, "setting of %s", name);
-    const nh_symbol *symbol = nh_symbols_find(&b->model->symbols, name);
-    if (!symbol || symbol->kind != SYMBOL_PARAMETER)
-        return unknown_parameter(b, name);
-
-    setting *entry = &table[symbol->number];
-    *entry = (setting){.source = {.text = nh_arena_text(arena, text, strlen(text)),
-                                  .length = strlen(text),
-                                  .file = nh_arena_text(arena, label, strlen(label)),
-                                  .argument = true}};
-    if (!entry->source.text || !entry->source.file)
-        return nh_fail_memory(b->report);
-    nh_status status = nh_source_check(&entry->source, b->report);
-    if (!status)
-        status = nh_parse_expression(&entry->value, arena, &entry->source,
-                                     (size_t)(equals + 1 - text), b->report);
-    if (!status)
-        status = nh_resolve_setting(entry->value, &entry->source, &b->model->symbols,
-                                    symbol->number, b->report);
-    return status;
-}
-
-/* The value of one parameter, from its setting or from the model; earlier parameters have their
- * values already. */
-static void set_parameter(nh_builder *b, const nh_symbol *symbol, const setting *set)
-{
-    nh_frame outer = nh_frame_open(&b->x, set->value ? NH_NESTING_DEEPEST : symbol->slots);
-    if (set->value)
-        b->x.source = &set->source;
-    nh_value value = nh_expand_single(&b->x, set->value ? set->value : symbol->body);
-    b->x.source = &b->model->source;
-    nh_frame_close(&b->x, outer);
-
-    b->built->parameter[symbol->number] = value.number;
-    b->problem->parameter[symbol->number] =
-        (nh_named_value){nh_build_copy(b, symbol->name), value.number};
-}
-
-static void set_parameters(nh_builder *b, const char *const *settings, size_t count)
-{
-    int parameters = b->model->symbols.count[SYMBOL_PARAMETER];
-    b->problem->parameters = parameters;
-    b->problem->parameter = nh_build_take(b, parameters, sizeof(nh_named_value));
-    b->built->parameter = nh_build_take(b, parameters, sizeof(double));
-    b->x.parameter = b->built->parameter;
-
-    nh_arena arena = {0};
-    setting *table = nh_arena_array(&arena, (size_t)parameters, sizeof(setting));
-    if (!table)
-        nh_build_memory(b);
-    for (size_t i = 0; i < count && !b->x.status; i++)
-        b->x.status = strncmp(settings[i], NH_INPUT_PERIOD, strlen(NH_INPUT_PERIOD)) == 0
-                          ? nh_set_input_period(b, settings[i] + strlen(NH_INPUT_PERIOD))
-                      : nh_is_input_setting(b->model, settings[i])
-                          ? nh_set_input(b, settings[i])
-                          : read_setting(b, &arena, settings[i], table);
-    for (const nh_symbol *s = b->model->symbols.first; s && !b->x.status; s = s->next)
-        if (s->kind == SYMBOL_PARAMETER)
-            set_parameter(b, s, &table[s->number]);
-    nh_arena_free(&arena);
-}
-
-static void keep_settings(nh_builder *b, const char *const *settings, size_t count)
-{
-    b->problem->setting = nh_build_take(b, (int64_t)count, sizeof *b->problem->setting);
-    for (size_t i = 0; i < count && !b->x.status; i++)
-        b->problem->setting[b->problem->settings++] = nh_build_copy(b, settings[i]);
-}
-
-/* From here on parameters are symbols, except where a number must be known. */
-static void name_parameters(nh_builder *b)
-{
-    b->x.fixed = b->problem->fixed = nh_build_take(b, b->problem->parameters, sizeof(bool));
-    b->x.named = !b->x.status;
-    nh_graph_set_parameters(b->problem->graph, b->built->parameter);
 }
 
 /* ---- families ---- */
@@ -482,10 +366,9 @@ static void build(nh_builder *b, const char *const *settings, size_t setting_cou
 
     nh_open_inputs(b);
     if (!b->x.status)
-        set_parameters(b, settings, setting_count);
-    keep_settings(b, settings, setting_count);
+        nh_set_parameters(b, settings, setting_count);
     if (b->named && !b->x.status)
-        name_parameters(b);
+        nh_name_parameters(b);
     if (!b->x.status)
         size_families(b);
     if (!b->x.status)
@@ -519,6 +402,8 @@ static void build(nh_builder *b, const char *const *settings, size_t setting_cou
     check_start(b);
     if (!b->named)
         nh_build_drawing(b);
+    else if (!b->x.status)
+        nh_define_parameters(b, settings, setting_count);
     if (p->graph && nh_graph_failed(p->graph))
         nh_build_memory(b);
 }

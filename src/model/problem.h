@@ -195,8 +195,9 @@ typedef struct nh_problem {
     int *reaction;       /* [reactions] constraints whose multipliers are observed */
     int reactions;
     nh_named_value *parameter; /* values, in the order of the file */
-    bool *fixed;    /* [parameters] of a named build: a number, not a symbol, in the equations */
-    char **setting; /* [settings] with which the problem was built */
+    bool *fixed; /* [parameters] of a named build: a number, not a symbol, in the equations */
+    nh_expr *definition; /* [parameters] of a named build: in terms of earlier parameters */
+    char **setting;      /* [settings] with which the problem was built */
     size_t settings;
     /* Start expressions: positions in terms of numbers and other positions, velocities in terms of
      * positions. NH_ZERO if the model gives none. */

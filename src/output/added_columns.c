@@ -3,10 +3,11 @@
 #include "output/record.h"
 #include "run/attach.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { OBSERVED_MAX = 1000 };
+enum { OBSERVED_MAX = 1000, DERIVATIVES_MAX = 1000000 };
 
 /* Up to the next comma outside parentheses. */
 static size_t item_length(const char *text)
@@ -90,8 +91,42 @@ nh_status nh_record_observe(nh_record *record, nh_run *run, const char *names, d
     return status;
 }
 
+nh_status nh_record_differentiate(nh_record *record, nh_run *run, const nh_sensitivity *sensitivity,
+                                  nh_report *report)
+{
+    const int variables = nh_sensitivity_variables(sensitivity);
+    const int outputs = nh_sensitivity_outputs(sensitivity);
+    if ((int64_t)variables * outputs > DERIVATIVES_MAX)
+        return nh_fail(report, NH_TOO_LARGE,
+                       "%d derivatives of each of %d numbers are too many columns (more than %d): "
+                       "name fewer",
+                       variables, outputs, DERIVATIVES_MAX);
+    record->run = run;
+    record->derivative_name = calloc((size_t)(variables * outputs) + 1, sizeof(char *));
+    if (!record->derivative_name)
+        return nh_fail_memory(report);
+    for (int i = 0; i < outputs; i++)
+        for (int k = 0; k < variables; k++) {
+            const char *of = nh_sensitivity_output_name(sensitivity, i);
+            const char *by = nh_sensitivity_variable(sensitivity, k)->name;
+            const size_t room = strlen(of) + strlen(by) + 8;
+            char *name = record->derivative_name[record->derivatives++] = malloc(room);
+            if (!name)
+                return nh_fail_memory(report);
+            snprintf(name, room, "d(%s)/d(%s)", of, by);
+        }
+    record->sensitivity = sensitivity;
+    record->columns += record->derivatives;
+    record->width += record->derivatives;
+    nh_run_has_columns(run);
+    return NH_OK;
+}
+
 void nh_record_forget_observed(nh_record *record)
 {
+    for (int i = 0; i < record->derivatives; i++)
+        free(record->derivative_name[i]);
+    free(record->derivative_name);
     nh_watch_free(record->watch);
     for (int i = 0; i < record->watched; i++)
         free(record->watched_name[i]);

@@ -141,11 +141,14 @@ static nh_status measure(nh_record *record, double *row, const nh_state *now,
     if (record->may_have_latitude)
         status = measure_latitude(record, now->wrapped_q, now->v,
                                   row + nh_record_energy_column(record) + 1 + NH_RECORD_BUILT_IN);
-    double *asked = row + record->columns - record->watched - record->attachments;
+    double *derivatives = row + record->columns - record->derivatives;
+    double *asked = derivatives - record->watched - record->attachments;
     if (record->watch && status == NH_OK)
         status = nh_watch_values(record->watch, now, before, asked, report);
     for (int i = 0; i < record->attachments; i++)
         asked[record->watched + i] = nh_attachments[record->attached[i]]->value(record->run, 0);
+    if (record->sensitivity && status == NH_OK)
+        status = nh_sensitivity_values(record->sensitivity, record->run, 0, derivatives, report);
     return status;
 }
 
@@ -246,6 +249,9 @@ const char *nh_record_column_name(const nh_record *record, int column)
     if (column == 0)
         return "energy";
     column -= 1;
+    if (column >= record->observables + record->watched + record->attachments)
+        return record
+            ->derivative_name[column - record->observables - record->watched - record->attachments];
     if (column >= record->observables + record->watched)
         return nh_attachments[record->attached[column - record->observables - record->watched]]
             ->column;

@@ -18,7 +18,10 @@ struct nh_record {
     int watched;
     const nh_run *run; /* whose attachments have further columns; one of them for each: */
     int attached[NH_ATTACHMENTS], attachments;
-    int columns;   /* t, q, v, energy, observables, what was asked for */
+    const nh_sensitivity *sensitivity; /* derivatives of the run; NULL: none */
+    char **derivative_name;            /* [derivatives] "d(x)/d(J)" */
+    int derivatives;
+    int columns;   /* t, q, v, energy, observables, what was asked for, derivatives */
     int width;     /* columns plus one: the largest |k| of the row */
     bool section;  /* rows are states at events and follow no path */
     bool keep;     /* false: rows are counted, but the table holds only the last */
@@ -55,6 +58,10 @@ nh_status nh_record_reserve(nh_record *record, int64_t rows, nh_report *report);
  * attachments of the run know are asked for there, and are its values when a row is added. */
 nh_status nh_record_observe(nh_record *record, nh_run *run, const char *names, double step,
                             const nh_state *start, nh_report *report);
+/* Adds columns for the derivatives of the run, which are those of its present state when a row is
+ * added; call after nh_record_observe and before the first row. */
+nh_status nh_record_differentiate(nh_record *record, nh_run *run, const nh_sensitivity *sensitivity,
+                                  nh_report *report);
 void nh_record_forget_observed(nh_record *record);
 
 /* Adds a row. `before` is the state one step earlier; NULL: unknown, and quantities that depend on

@@ -88,6 +88,8 @@ extern const nh_attachment *const nh_attachments[NH_ATTACHMENTS];
 
 /* The attachment with a column of this name, or -1; and asking for it. */
 int nh_attachment_with(const char *column);
+/* What is recorded of the run can only be told of its present state. */
+void nh_run_has_columns(nh_run *run);
 nh_status nh_run_ask(nh_run *run, int attachment, nh_report *report);
 
 /* The velocities of a member jumped, and its motion starts again. */

@@ -79,8 +79,10 @@ static bool tell(nh_event_walk *k, const nh_root *root, const double *node, cons
                             .v = v,
                             .v_after = v_after,
                             .wrapped_q = node + NODE_Q};
+    nh_tangent_tell(k->run, event.t);
     if (w->hook(w->user, &event) != 0)
         reported[1] = number;
+    nh_tangent_told(k->run);
     return number == reported[1];
 }
 

@@ -454,10 +454,15 @@ int nh_attachment_with(const char *column)
     return -1;
 }
 
-nh_status nh_run_ask(nh_run *run, int attachment, nh_report *report)
+void nh_run_has_columns(nh_run *run)
 {
     run->has_columns = true;
     run->prepared.until = 0;
+}
+
+nh_status nh_run_ask(nh_run *run, int attachment, nh_report *report)
+{
+    nh_run_has_columns(run);
     return nh_attachments[attachment]->ask(run, report);
 }
 

@@ -1,6 +1,8 @@
 /* Derivatives of the states of a run: creation, and the steps. See tangent.h. */
 #include "run/tangent.h"
 
+#include "run/dual_engine.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,35 +25,6 @@ static nh_fn_set functions_of(const nh_run *run, const nh_system *system)
     if (system->constraints > 0)
         all |= NH_FN_BIT(KICK) | NH_FN_BIT(CLOSE);
     return all;
-}
-
-/* Tapes, and slots in which the constants have derivatives 0. */
-static nh_status make_functions(nh_tangent *t, nh_fn_set functions, nh_report *report)
-{
-    size_t total = 0, used = 0;
-    nh_status status = NH_OK;
-    for (int fn = 0; fn < NH_FN_COUNT && status == NH_OK; fn++) {
-        t->engine.call[fn] = nh_call_missing;
-        if (!nh_fn_in(functions, fn))
-            continue;
-        status = nh_system_tape(t->engine.interpreter.tape + fn, t->system, (nh_fn)fn, report);
-        t->engine.call[fn] = nh_dual_interpreter();
-        if (status == NH_OK)
-            total += nh_tape_room(t->engine.interpreter.tape[fn]) * NH_DUAL_PLACES;
-    }
-    double *slots = t->engine.slots = nh_aligned_doubles(total);
-    if (status == NH_OK && !slots)
-        status = nh_fail_memory(report);
-    for (int fn = 0; fn < NH_FN_COUNT && status == NH_OK; fn++) {
-        const nh_tape *tape = t->engine.interpreter.tape[fn];
-        if (!tape)
-            continue;
-        t->engine.interpreter.slots[fn] = slots + used;
-        for (size_t c = 0; c < tape->constants; c++)
-            slots[used + c * NH_DUAL_PLACES] = tape->constant[c];
-        used += nh_tape_room(tape) * NH_DUAL_PLACES;
-    }
-    return status;
 }
 
 /* Parameters that become variables must not change what the equations are. */
@@ -129,15 +102,9 @@ static nh_status refuse(const nh_run *run, int count, nh_report *report)
 {
     if (count < 1)
         return nh_fail(report, NH_BAD_ARGUMENT, "derivatives in %d directions", count);
-    if (!nh_dual_interpreter())
-        return nh_fail(report, NH_NOT_APPLICABLE,
-                       "this build of nonholo has no derivatives of runs: it was built without a "
-                       "C++ compiler");
-    if (!run->system->mechanics)
-        return nh_fail(report, NH_NOT_APPLICABLE,
-                       "%s consists of C functions, which cannot be differentiated; runs of models "
-                       "can",
-                       run->system->name);
+    const nh_status status = nh_dual_check(run->system, report);
+    if (status != NH_OK)
+        return status;
     if (run->contacts)
         return nh_fail(report, NH_NOT_APPLICABLE,
                        "there are no derivatives of runs with contacts or grips, whose equations "
@@ -164,7 +131,7 @@ nh_status nh_tangent_create(nh_run *run, int count, bool parameters, nh_report *
     t->engine.kernel = nh_dual_kernel(run->choice.method);
     status = choose_system(t, run, parameters, report);
     if (status == NH_OK)
-        status = make_functions(t, functions_of(run, t->system), report);
+        status = nh_dual_engine(&t->engine, t->system, functions_of(run, t->system), report);
     if (status == NH_OK && !make_room(t, run))
         status = nh_fail_memory(report);
     if (status != NH_OK) {

@@ -37,6 +37,8 @@ struct nh_tangent {
     double *met, *after, *met_time;    /* of the last event: blocks before and after it, [passes] */
     double event_rate;                 /* of its function */
     bool meets;                        /* they are known */
+    bool tells;                        /* an event is being told: derivatives are those there */
+    double told_at;                    /* its time */
     double growth, grown_at;           /* the largest derivative so far, and when */
 };
 

@@ -208,6 +208,29 @@ void nh_tangent_land(nh_run *run, int member)
     }
 }
 
+void nh_tangent_tell(nh_run *run, double now)
+{
+    nh_tangent *t = run->tangents;
+    if (!t)
+        return;
+    t->tells = true;
+    t->told_at = now;
+    for (int pass = 0; !t->meets && pass < t->passes; pass++) { /* there are none */
+        double *block = t->after + (size_t)pass * t->block_size;
+        for (size_t i = 0; i < t->state_size; i++)
+            for (int d = 0; d < WIDTH; d++)
+                nh_tangent_number(block, i)[1 + d] = NAN;
+        for (int d = 0; d < WIDTH; d++)
+            t->met_time[pass * NH_DUAL_PLACES + d] = NAN;
+    }
+}
+
+void nh_tangent_told(nh_run *run)
+{
+    if (run->tangents)
+        run->tangents->tells = false;
+}
+
 /* ---- steps of a run with events ---- */
 
 bool nh_tangent_step(nh_run *run, const group *g, const nh_leg *leg, const double *node,

@@ -14,6 +14,9 @@ bool nh_tangent_meet(nh_run *run, int member, int event, const double *from, con
 /* The event has changed the velocities to those of the node; then the member continues there. */
 bool nh_tangent_change(nh_run *run, int event, const double *node);
 void nh_tangent_land(nh_run *run, int member);
+/* While an event is told to the user, at a time, the derivatives of the run are those there. */
+void nh_tangent_tell(nh_run *run, double t);
+void nh_tangent_told(nh_run *run);
 /* Steps to the next node. If they begin at an event, the step is shorter by as much as the event is
  * later. */
 bool nh_tangent_step(nh_run *run, const group *g, const nh_leg *leg, const double *node,

@@ -15,28 +15,15 @@ enum { ITERATIONS_MAX = 50, WIDTH = NH_DUAL_PLACES > 1 ? NH_DUAL_PLACES - 1 : 1 
 
 /* ---- tables ---- */
 
-/* A table is linear in its values, so its derivative by one of them is the table in which that one
- * is 1 and the others are 0. */
 nh_status nh_tangent_vary_table(nh_run *run, int direction, int input, int64_t point,
                                 nh_report *report)
 {
     nh_tangent *t = run->tangents;
     const nh_problem_input *in = run->system->mechanics->problem->input + input;
-    const size_t room = 48;
-    char *text = malloc((size_t)in->table.rows * room + 8);
-    if (!text)
-        return nh_fail_memory(report);
-    size_t used = 0;
-    for (int64_t i = 0; i < in->table.rows; i++)
-        used += (size_t)nh_print(text + used, room, "%s%.17g %d", i ? "; " : "[", in->table.time[i],
-                                 i == point);
-    strcpy(text + used, "]");
     nh_tangent_table *own = t->table + direction;
     nh_input_table_free(&own->table);
     own->input = input;
-    const nh_status status = nh_input_table_read(&own->table, text, in->name, in->signal, report);
-    free(text);
-    return status;
+    return nh_input_table_unit(&own->table, &in->table, in->signal, point, report);
 }
 
 static void take_table(nh_tangent *t, int input, const nh_problem_input *in, double when, int pass,

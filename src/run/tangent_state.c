@@ -30,8 +30,47 @@ static int64_t quiet(const nh_run *run)
     return run->tangents ? run->steps : INT64_MAX;
 }
 
-const nh_attachment nh_attachment_tangents = {
-    .free = free_all, .start = nh_tangent_reset, .next = next_step, .quiet = quiet};
+/* ---- checkpoints ---- */
+
+static size_t bytes(const nh_run *run)
+{
+    const nh_tangent *t = run->tangents;
+    const size_t passes = t ? (size_t)run->members * (size_t)t->passes : 0;
+    return t ? (passes * (t->block_size + NH_DUAL_PLACES) + 2) * sizeof(double) : 0;
+}
+
+static void pack(nh_pack *p, const nh_run *run)
+{
+    const nh_tangent *t = run->tangents;
+    if (!t)
+        return;
+    const size_t passes = (size_t)run->members * (size_t)t->passes;
+    nh_pack_bytes(p, t->blocks, passes * t->block_size * sizeof *t->blocks);
+    nh_pack_bytes(p, t->time, passes * NH_DUAL_PLACES * sizeof *t->time);
+    nh_pack_bytes(p, &t->growth, sizeof t->growth);
+    nh_pack_bytes(p, &t->grown_at, sizeof t->grown_at);
+}
+
+static bool unpack(nh_pack *p, nh_run *run)
+{
+    nh_tangent *t = run->tangents;
+    if (!t)
+        return true;
+    const size_t passes = (size_t)run->members * (size_t)t->passes;
+    nh_unpack_bytes(p, t->blocks, passes * t->block_size * sizeof *t->blocks);
+    nh_unpack_bytes(p, t->time, passes * NH_DUAL_PLACES * sizeof *t->time);
+    nh_unpack_bytes(p, &t->growth, sizeof t->growth);
+    nh_unpack_bytes(p, &t->grown_at, sizeof t->grown_at);
+    return true;
+}
+
+const nh_attachment nh_attachment_tangents = {.free = free_all,
+                                              .start = nh_tangent_reset,
+                                              .next = next_step,
+                                              .quiet = quiet,
+                                              .bytes = bytes,
+                                              .pack = pack,
+                                              .unpack = unpack};
 
 /* ---- one direction ---- */
 
@@ -44,9 +83,11 @@ static place place_of(const nh_run *run, int member, int direction)
 {
     const nh_tangent *t = run->tangents;
     const int width = NH_DUAL_PLACES > 1 ? NH_DUAL_PLACES - 1 : 1, pass = direction / width;
-    double *block = nh_tangent_block(t, member, pass);
-    return (place){block + 1 + direction % width, block,
-                   t->time + (member * t->passes + pass) * NH_DUAL_PLACES + direction % width};
+    double *block =
+        t->tells ? t->after + (size_t)pass * t->block_size : nh_tangent_block(t, member, pass);
+    double *time = t->tells ? t->met_time + pass * NH_DUAL_PLACES
+                            : t->time + (member * t->passes + pass) * NH_DUAL_PLACES;
+    return (place){block + 1 + direction % width, block, time + direction % width};
 }
 
 static nh_status check(const nh_run *run, int member, int direction, nh_report *report)
@@ -157,8 +198,9 @@ nh_status nh_run_observe_tangent(const nh_run *run, int member, int direction, d
         return status;
     const nh_system *system = run->system;
     const place at = place_of(run, member, direction);
-    double now, *out = run->tangents->values;
-    nh_run_inner_state(run, member, &now, NULL, NULL);
+    double now = run->tangents->told_at, *out = run->tangents->values;
+    if (!run->tangents->tells)
+        nh_run_inner_state(run, member, &now, NULL, NULL);
     double moves[NH_DUAL_PLACES] = {0};
     moves[at.block - at.value - 1] = *at.time;
     nh_tangent_evaluate(run, NH_FN_OBSERVE, now, moves, at.value, NULL, out);

@@ -2,6 +2,7 @@
  * events. */
 #include "simulate/ensemble.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -126,21 +127,44 @@ const double *nh_simulation_section_point(nh_simulation *s, int64_t index)
 
 /* ---- one trajectory ---- */
 
+/* The derivatives of the event's time. */
+static void note_moves(nh_simulation *s)
+{
+    const int variables = s->options.sensitivity ? nh_run_directions(s->run) : 0;
+    for (int i = 0; i < variables; i++)
+        nh_run_tangent(s->run, 0, i, s->event_moves + s->events * variables + i, NULL, NULL);
+}
+
+static bool make_event_room(nh_simulation *s)
+{
+    const int64_t room = s->event_room ? 2 * s->event_room : 64;
+    const int variables = s->options.sensitivity ? nh_run_directions(s->run) : 0;
+    nh_event_place *more = realloc(s->event, (size_t)room * sizeof *more);
+    s->event = more ? more : s->event;
+    double *moves = realloc(s->event_moves, ((size_t)room * (size_t)variables + 1) * sizeof *moves);
+    s->event_moves = moves ? moves : s->event_moves;
+    s->event_room = more && moves ? room : s->event_room;
+    return more && moves;
+}
+
 static void list_event(nh_simulation *s, const nh_event *event)
 {
     if (s->events == LISTED_MAX)
         return;
-    if (s->events == s->event_room) {
-        const int64_t room = s->event_room ? 2 * s->event_room : 64;
-        nh_event_place *more = realloc(s->event, (size_t)room * sizeof *more);
-        if (!more) {
-            s->event_status = nh_fail_memory(&s->event_report);
-            return;
-        }
-        s->event = more;
-        s->event_room = room;
+    if (s->events == s->event_room && !make_event_room(s)) {
+        s->event_status = nh_fail_memory(&s->event_report);
+        return;
     }
+    note_moves(s);
     s->event[s->events++] = (nh_event_place){event->event, event->direction, event->t};
+}
+
+double nh_simulation_event_moves(const nh_simulation *s, int64_t index, int variable)
+{
+    const int variables = s->options.sensitivity ? nh_run_directions(s->run) : 0;
+    return index >= 0 && index < s->events && variable >= 0 && variable < variables
+               ? s->event_moves[index * variables + variable]
+               : NAN;
 }
 
 static void record_event(nh_simulation *s, const nh_event *event)

@@ -37,11 +37,12 @@ static nh_status check_options(const nh_simulation *s, nh_report *report)
     if (o->keep == NH_KEEP_ROWS && o->resume)
         return nh_fail(report, NH_BAD_ARGUMENT,
                        "a resumed simulation cannot keep the earlier rows in memory");
-    if (has_members(s) && (o->solution || o->observe || o->lead != 0 || how->event || how->inputs ||
-                           how->event_function_count > 0))
-        return nh_fail(report, NH_BAD_ARGUMENT,
-                       "an ensemble has no observed quantities, no events that are told, no inputs "
-                       "from a function and no solution; these need one trajectory");
+    if (has_members(s) && (o->solution || o->observe || o->sensitivity || o->lead != 0 ||
+                           how->event || how->inputs || how->event_function_count > 0))
+        return nh_fail(
+            report, NH_BAD_ARGUMENT,
+            "an ensemble has no observed quantities, no derivatives, no events that are told, "
+            "no inputs from a function and no solution; these need one trajectory");
     if (has_members(s) && o->section &&
         (o->checkpoint || o->resume || o->processes || o->parts > 0 || o->output))
         return nh_fail(report, NH_BAD_ARGUMENT,

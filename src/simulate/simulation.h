@@ -43,6 +43,7 @@ struct nh_simulation {
     nh_holonomic *holonomic;            /* NULL: there is no condition on positions to follow */
     double surface_drift, surface_size; /* of that condition, the largest so far */
     nh_event_place *event;              /* the list of events */
+    double *event_moves;                /* [events][variables] derivatives of their times */
     int64_t events, event_room;
     bool *in_section;       /* [events of the system]; NULL: no section is recorded */
     nh_status event_status; /* of recording them */

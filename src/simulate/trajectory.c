@@ -75,6 +75,8 @@ nh_status nh_trajectory_create(nh_simulation *s, nh_report *report)
         status = nh_run_create(&s->run, s->system, &run, report);
     if (status == NH_OK)
         status = start(s, report);
+    if (status == NH_OK && o->sensitivity)
+        status = nh_sensitivity_begin(o->sensitivity, s->run, 0, report);
     if (status == NH_OK && o->solution)
         status = nh_solution_create(&s->solution, s->run, report);
     if (status == NH_OK)
@@ -89,6 +91,8 @@ nh_status nh_trajectory_create(nh_simulation *s, nh_report *report)
         status = nh_record_create(&s->record, s->system, report);
     if (status == NH_OK && o->observe)
         status = observe(s, report);
+    if (status == NH_OK && o->sensitivity)
+        status = nh_record_differentiate(s->record, s->run, o->sensitivity, report);
     if (status != NH_OK)
         return status;
     if (s->options.keep == NH_KEEP_ADVISED) {
@@ -107,6 +111,7 @@ void nh_trajectory_free(nh_simulation *s)
     nh_record_free(s->record);
     nh_bytes_free(s->begun.bytes);
     free(s->event);
+    free(s->event_moves);
     free(s->in_section);
     nh_solution_free(s->solution);
     nh_run_free(s->run);

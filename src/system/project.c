@@ -30,31 +30,32 @@ enum { VELOCITIES_MOST = 5000, NAMES_LONGEST = 200 };
 
 /* ---- the metric ---- */
 
-/* Cholesky factor of the free part of M; false if that is not positive definite. */
-static bool factor_mass(nh_nearest *p, const double *M)
+/* Another metric if M does not give one: diagonal, with the units of M. */
+static void use_sizes(int n, const double *M, int f, const int *free, double *L)
 {
-    for (int i = 0; i < p->f; i++)
-        for (int j = 0; j < p->f; j++)
-            p->L[i * p->f + j] = M[p->free[i] * p->n + p->free[j]];
-    return nh_dense_cholesky(p->f, p->L);
+    for (int i = 0; i < f * f; i++)
+        L[i] = 0;
+    for (int i = 0; i < f; i++)
+        L[i * f + i] = 1;
+    for (int sweep = 0; sweep < 20; sweep++)
+        for (int i = 0; i < f; i++) {
+            double largest = 0, own = L[i * f + i];
+            for (int j = 0; j < f; j++)
+                largest = fmax(largest, fabs(M[free[i] * n + free[j]]) / (own * L[j * f + j]));
+            if (largest > 0 && isfinite(largest))
+                L[i * f + i] *= sqrt(largest);
+        }
 }
 
-/* Another metric if M does not give one: diagonal, with the units of M. */
-static void use_sizes(nh_nearest *p, const double *M)
+bool nh_projection_metric(int n, const double *M, int f, const int *free, double *L)
 {
-    for (int i = 0; i < p->f * p->f; i++)
-        p->L[i] = 0;
-    for (int i = 0; i < p->f; i++)
-        p->L[i * p->f + i] = 1;
-    for (int sweep = 0; sweep < 20; sweep++)
-        for (int i = 0; i < p->f; i++) {
-            double largest = 0, own = p->L[i * p->f + i];
-            for (int j = 0; j < p->f; j++)
-                largest = fmax(largest, fabs(M[p->free[i] * p->n + p->free[j]]) /
-                                            (own * p->L[j * p->f + j]));
-            if (largest > 0 && isfinite(largest))
-                p->L[i * p->f + i] *= sqrt(largest);
-        }
+    for (int i = 0; i < f; i++)
+        for (int j = 0; j < f; j++)
+            L[i * f + j] = M[free[i] * n + free[j]];
+    if (nh_dense_cholesky(f, L))
+        return true;
+    use_sizes(n, M, f, free, L);
+    return false;
 }
 
 static nh_status find_metric(nh_nearest *p, const double *v, nh_report *report)
@@ -68,8 +69,8 @@ static nh_status find_metric(nh_nearest *p, const double *v, nh_report *report)
         if (!isfinite(M[i]))
             status =
                 nh_fail(report, NH_BAD_START, "the mass matrix is not finite at the start state");
-    if (status == NH_OK && !factor_mass(p, M))
-        use_sizes(p, M);
+    if (status == NH_OK)
+        nh_projection_metric(p->n, M, p->f, p->free, p->L);
     for (size_t i = 0; i < n; i++)
         p->inertia[i] = fabs(M[i * n + i]) > 0 ? fabs(M[i * n + i]) : 1;
     free(M);
@@ -348,8 +349,8 @@ static void invert(bool *chosen, int count)
 
 /* What may change: as named; otherwise as the model says, or all positions or all velocities if it
  * names none of them. */
-static nh_status choose(const nh_system *system, const nh_projection *how, nh_selection may,
-                        nh_report *report)
+nh_status nh_projection_choose(const nh_system *system, const nh_projection *how, nh_selection may,
+                               nh_report *report)
 {
     int nq = system->coordinates, n = system->velocities;
     if (how->keep && how->solve)
@@ -383,7 +384,7 @@ static nh_status project_by(const nh_system *system, const nh_projection *how, n
     if (status == NH_OK && !space)
         status = nh_fail_memory(report);
     if (status == NH_OK)
-        status = choose(system, &own, may, report);
+        status = nh_projection_choose(system, &own, may, report);
     if (status == NH_OK && moved)
         status = nh_project_positions(system, may.q, true, at, moved, v, report);
     if (status == NH_OK)

@@ -412,28 +412,36 @@ static bool any(const bool *chosen, int count)
     return false;
 }
 
-/* Solves for the unknowns that the model names, except those that were given. */
-static nh_status solve_as_model_says(const nh_system *system, const nh_start_options *o,
-                                     nh_instant at, double *q, double *v, nh_report *report)
+/* What the model's `start solve` names, except what was given. */
+static nh_status choose_as_model_says(const nh_system *system, const nh_start_options *o,
+                                      nh_selection may, nh_report *report)
 {
-    int nq = system->coordinates, n = system->velocities;
-    bool *space = calloc(2 * (size_t)(nq + n) + 1, sizeof *space);
-    if (!space)
-        return nh_fail_memory(report);
-    nh_selection may = {space, space + nq}, given = {may.v + n, may.v + n + nq};
-    nh_status status = NH_OK;
-    if (o->assignments)
+    const int nq = system->coordinates, n = system->velocities;
+    bool *space = calloc((size_t)(nq + n) + 1, sizeof *space);
+    nh_selection given = {space, space + nq};
+    nh_status status = space ? NH_OK : nh_fail_memory(report);
+    if (status == NH_OK && o->assignments)
         status = nh_problem_assigned(system->mechanics->problem, o->assignments, given, report);
     for (int i = 0; status == NH_OK && i < nq; i++)
         may.q[i] = nh_system_solves_position(system, i) && !given.q[i] && !o->q;
     for (int i = 0; status == NH_OK && i < n; i++)
         may.v[i] = nh_inner_solves(system, i) && !given.v[i] && !o->v;
-    if (status == NH_OK && any(may.q, nq))
-        status = nh_project_positions(system, may.q, true, at, q, v, report);
-    if (status == NH_OK && any(may.v, n))
-        status = nh_project(system, may.v, true, at, q, v, report);
     free(space);
     return status;
+}
+
+nh_status nh_start_choose(const nh_system *system, const nh_start_options *o, nh_selection may,
+                          nh_report *report)
+{
+    memset(may.q, 0, (size_t)system->coordinates);
+    memset(may.v, 0, (size_t)system->velocities);
+    if (o->project || o->keep || o->solve) {
+        nh_projection how = nh_projection_default();
+        how.keep = o->keep;
+        how.solve = o->solve;
+        return nh_projection_choose(system, &how, may, report);
+    }
+    return system->mechanics ? choose_as_model_says(system, o, may, report) : NH_OK;
 }
 
 /* Replaces the positions and keeps the velocities that users see. */
@@ -470,19 +478,43 @@ static nh_status take_inputs(const nh_system *system, const nh_start_options *o,
 static nh_status project_start(const nh_system *system, const nh_start_options *o, double *q,
                                double *v, nh_report *report)
 {
-    double *u;
-    nh_status status = take_inputs(system, o, q, v, &u, report);
+    double *u = NULL;
+    bool *space = calloc((size_t)(system->coordinates + system->velocities) + 1, sizeof *space);
+    nh_selection may = {space, space + system->coordinates};
+    nh_status status = space ? nh_start_choose(system, o, may, report) : nh_fail_memory(report);
+    if (status == NH_OK)
+        status = take_inputs(system, o, q, v, &u, report);
     const nh_instant at = {o->t, u};
-    if (status == NH_OK && (o->project || o->keep || o->solve)) {
-        nh_projection how = nh_projection_default();
-        how.keep = o->keep;
-        how.solve = o->solve;
-        status = nh_inner_project_state(system, &how, at, q, v, report);
-    } else if (status == NH_OK && system->mechanics) {
-        status = solve_as_model_says(system, o, at, q, v, report);
-    }
+    const bool always = o->project || o->keep || o->solve;
+    if (status == NH_OK && (always || any(may.q, system->coordinates)))
+        status = nh_project_positions(system, may.q, true, at, q, v, report);
+    if (status == NH_OK && (always || any(may.v, system->velocities)))
+        status = nh_project(system, may.v, true, at, q, v, report);
     free(u);
+    free(space);
     return status;
+}
+
+nh_status nh_inner_given(const nh_system *system, const nh_start_options *o, double *q, double *v,
+                         nh_report *report)
+{
+    bool text = o->assignments && *o->assignments;
+    nh_status status = NH_OK;
+    if (text && !system->mechanics)
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       "a system of C functions has no named start values; give q and v");
+    memset(q, 0, (size_t)system->coordinates * sizeof *q);
+    memset(v, 0, (size_t)system->velocities * sizeof *v);
+    if (system->mechanics)
+        status = nh_problem_start(system->mechanics->problem, o->assignments, o->t, o->inputs, q, v,
+                                  report);
+    if (status != NH_OK)
+        return status;
+    if (o->q)
+        replace_positions(system, o->q, q, v);
+    if (o->v)
+        nh_inner_velocities(system, q, o->v, v, 1);
+    return NH_OK;
 }
 
 nh_status nh_inner_begin(const nh_system *system, const nh_start_options *options, double *q,
@@ -490,22 +522,7 @@ nh_status nh_inner_begin(const nh_system *system, const nh_start_options *option
 {
     nh_start_options o;
     nh_status status = NH_OPTIONS_TAKE(&o, options, nh_start_options, solve, report);
-    if (status != NH_OK)
-        return status;
-    bool text = o.assignments && *o.assignments;
-    if (text && !system->mechanics)
-        return nh_fail(report, NH_BAD_ARGUMENT,
-                       "a system of C functions has no named start values; give q and v");
-    memset(q, 0, (size_t)system->coordinates * sizeof *q);
-    memset(v, 0, (size_t)system->velocities * sizeof *v);
-    if (system->mechanics)
-        status = nh_problem_start(system->mechanics->problem, o.assignments, o.t, o.inputs, q, v,
-                                  report);
-    if (status != NH_OK)
-        return status;
-    if (o.q)
-        replace_positions(system, o.q, q, v);
-    if (o.v)
-        nh_inner_velocities(system, q, o.v, v, 1);
-    return project_start(system, &o, q, v, report);
+    if (status == NH_OK)
+        status = nh_inner_given(system, &o, q, v, report);
+    return status == NH_OK ? project_start(system, &o, q, v, report) : status;
 }

@@ -34,6 +34,15 @@ nh_status nh_inner_check_start(const nh_system *system, nh_instant at, const dou
                                const double *v, nh_report *report);
 nh_status nh_inner_begin(const nh_system *system, const nh_start_options *options, double *q,
                          double *v, nh_report *report);
+/* The first part of nh_inner_begin, before velocities or positions are moved; and what may then be
+ * moved: as the options say, else what the model's `start solve` names. */
+nh_status nh_inner_given(const nh_system *system, const nh_start_options *options, double *q,
+                         double *v, nh_report *report);
+nh_status nh_start_choose(const nh_system *system, const nh_start_options *options,
+                          nh_selection may, nh_report *report);
+/* What a projection may move. */
+nh_status nh_projection_choose(const nh_system *system, const nh_projection *how, nh_selection may,
+                               nh_report *report);
 nh_status nh_inner_project_by(const nh_system *system, const nh_projection *how, nh_instant at,
                               const double *q, double *v, nh_report *report);
 nh_status nh_inner_project_state(const nh_system *system, const nh_projection *how, nh_instant at,
@@ -56,6 +65,11 @@ nh_status nh_project(const nh_system *system, const bool *may_change, bool thoro
 /* The same for the positions, with the masses that they have in the state (q, v). */
 nh_status nh_project_positions(const nh_system *system, const bool *may_change, bool thorough,
                                nh_instant at, double *q, const double *v, nh_report *report);
+
+/* The metric of a projection, restricted to the unknowns `free`[f]: the lower factor L of L L^T,
+ * [f][f], from the mass matrix M[n][n]. False: M is not positive definite there, and the metric
+ * only has its units. */
+bool nh_projection_metric(int n, const double *M, int f, const int *free, double *L);
 
 /* Removes from a displacement what some constraints, affine in the velocities, do not admit:
  * A dq = 0 afterwards, with the smallest change in the mass metric. */
