@@ -7,6 +7,7 @@ attitude that the page computes from angles, rates, spins and attitudes. Every s
 and the drawing has no influence on the motion."""
 
 import base64
+import gzip
 import json
 import os
 import re
@@ -231,7 +232,8 @@ def check_frames(model, **arguments):
         run.plot(path)
         with open(path, encoding="utf-8") as file:
             text = file.read()
-    assert len(text.encode()) < 1e6, f"{model}: a page of {len(text.encode())} bytes"
+    compressed = len(gzip.compress(text.encode()))  # as it is sent; half of it is the renderer
+    assert compressed < 450e3, f"{model}: a page of {compressed} bytes, compressed"
     data = json.loads(re.search(r'id="data">(.*?)</script>', text, re.S).group(1))
     times, channels = unpack(data["frames"]["t"]), [unpack(c) for c in data["frames"]["channels"]]
     rows = range(0, len(run.t), 7)
