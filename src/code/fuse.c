@@ -121,16 +121,8 @@ static nh_fused argument_of(nh_fuser *j, const nh_tape_input *input, nh_fuse_arg
     }
 }
 
-void nh_fuse_tape(nh_fuser *j, const nh_tape *t, nh_fuse_arguments given, nh_fused *out)
+static void put_values(nh_fuser *j, const nh_tape *t, nh_fused *value)
 {
-    nh_fused *value = calloc(t->values + 1, sizeof *value);
-    if (!value) {
-        j->failed = true;
-        memset(out, 0, t->outputs * sizeof *out);
-        return;
-    }
-    for (size_t i = 0; i < t->inputs; i++)
-        value[i] = argument_of(j, t->input + i, given);
     for (size_t i = 0; i < t->constants; i++)
         value[t->inputs + i] = nh_fuse_constant(j, t->constant[i]);
     for (size_t i = 0; i < t->instructions; i++) {
@@ -141,6 +133,26 @@ void nh_fuse_tape(nh_fuser *j, const nh_tape *t, nh_fuse_arguments given, nh_fus
         if (nh_ops[x->op].results > 1)
             value[x->c] = find(j, (node){SECOND, value[x->to], 0, 0});
     }
+}
+
+void nh_fuse_values(nh_fuser *j, const nh_tape *t, nh_fused *value)
+{
+    for (size_t i = 0; i < t->inputs; i++)
+        value[i] = nh_fuse_argument(j, (nh_input)t->input[i].kind, t->input[i].index);
+    put_values(j, t, value);
+}
+
+void nh_fuse_tape(nh_fuser *j, const nh_tape *t, nh_fuse_arguments given, nh_fused *out)
+{
+    nh_fused *value = calloc(t->values + 1, sizeof *value);
+    if (!value) {
+        j->failed = true;
+        memset(out, 0, t->outputs * sizeof *out);
+        return;
+    }
+    for (size_t i = 0; i < t->inputs; i++)
+        value[i] = argument_of(j, t->input + i, given);
+    put_values(j, t, value);
     for (size_t i = 0; i < t->outputs; i++)
         out[i] = value[t->output[i]];
     free(value);

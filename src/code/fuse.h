@@ -26,6 +26,9 @@ typedef struct nh_fuse_arguments {
 } nh_fuse_arguments;
 void nh_fuse_tape(nh_fuser *fuser, const nh_tape *tape, nh_fuse_arguments arguments, nh_fused *out);
 
+/* Computes a tape from the new tape's own arguments: all of its values. */
+void nh_fuse_values(nh_fuser *fuser, const nh_tape *tape, nh_fused *value);
+
 /* The tape that returns these values, to be freed by the caller; NULL if out of memory. Frees the
  * fuser. Without outputs it only does that, and returns NULL. */
 nh_tape *nh_fuse_end(nh_fuser *fuser, const nh_fused *outputs, size_t count);

@@ -36,7 +36,7 @@ typedef struct convergence {
     mask active;                 /* lanes that have not converged */
     int iteration;               /* iterations judged so far */
 #ifdef NH_DUAL
-    nh_dual_convergence dual; /* derivatives converge after their values */
+    derivative_turns dual; /* derivatives converge after their values */
 #endif
 } convergence;
 

@@ -74,10 +74,17 @@ typedef real scalar;
 #define SAME(a) (a)
 #define LANE(a, l) ((a).x[((void)(l), 0)])
 
-/* A value with the derivatives `rate` times those of a. */
+/* A value with the derivatives `rate` times those of a; and one of two arguments. */
 static inline real along(double value, double rate, real a)
 {
     real r(a.x * rate);
+    r.x[0] = value;
+    return r;
+}
+
+static inline real along(double value, double rate, real a, double other, real b)
+{
+    real r(a.x * rate + b.x * other);
     r.x[0] = value;
     return r;
 }
@@ -200,13 +207,6 @@ static inline int any(mask m)
     return m != 0;
 }
 
-/* At 0 the derivative does not exist: a root of zero stands still. */
-static inline real sqrt_(real a)
-{
-    const double root = __builtin_sqrt(a.x[0]);
-    return along(root, root > 0 ? 0.5 / root : 0, a);
-}
-
 static inline real abs_(real a)
 {
     return a.x[0] < 0 ? -a : a;
@@ -239,77 +239,26 @@ static inline real trig_flip(real a, mask sign)
     return real(plain::trig_flip(a.x[0], sign));
 }
 
-/* ---- functions ---- */
-
-static inline real sin_(real a)
+static inline bool moves_(real a)
 {
-    return along(plain::sin_(a.x[0]), plain::cos_(a.x[0]), a);
-}
-
-static inline real cos_(real a)
-{
-    return along(plain::cos_(a.x[0]), -plain::sin_(a.x[0]), a);
-}
-
-static inline void sincos_(real a, real *sine, real *cosine)
-{
-    double s, c;
-    plain::sincos_(a.x[0], &s, &c);
-    *sine = along(s, c, a);
-    *cosine = along(c, -s, a);
-}
-
-#define NH_RULE(name, rate)                                                                        \
-    static inline real dual_##name(real a)                                                         \
-    {                                                                                              \
-        const double x = a.x[0], y = name(x);                                                      \
-        (void)y;                                                                                   \
-        return along(y, rate, a);                                                                  \
-    }
-NH_RULE(__builtin_tan, 1 + y * y)
-NH_RULE(__builtin_asin, 1 / __builtin_sqrt((1 - x) * (1 + x)))
-NH_RULE(__builtin_acos, -1 / __builtin_sqrt((1 - x) * (1 + x)))
-NH_RULE(__builtin_atan, 1 / (1 + x * x))
-NH_RULE(__builtin_sinh, __builtin_cosh(x))
-NH_RULE(__builtin_cosh, __builtin_sinh(x))
-NH_RULE(__builtin_tanh, (1 - y) * (1 + y))
-NH_RULE(__builtin_exp, y)
-NH_RULE(__builtin_log, 1 / x)
-#undef NH_RULE
-
-static inline real dual___builtin_atan2(real a, real b)
-{
-    const double y = a.x[0], x = b.x[0], square = x * x + y * y;
-    real r((a.x * x - b.x * y) / square);
-    r.x[0] = __builtin_atan2(y, x);
-    return r;
-}
-
-/* Where the exponent does not move, its derivative, which needs the logarithm of the base, is left
- * out: the base may be negative. */
-static inline real dual___builtin_pow(real a, real b)
-{
-    const double x = a.x[0], y = b.x[0], value = __builtin_pow(x, y);
-    real r(y == 0 ? places_{} : a.x * (y * __builtin_pow(x, y - 1)));
-    bool constant = true;
+    bool moves = false;
     for (int i = 1; i < NH_PLACES; i++)
-        constant = constant && b.x[i] == 0;
-    if (!constant && x != 0)
-        r.x += b.x * (value * __builtin_log(x));
-    r.x[0] = value;
-    return r;
+        moves = moves || a.x[i] != 0;
+    return moves;
 }
+
+#include "kernel/rules.h"
 
 /* ---- convergence ---- */
 
 /* Iterations go on until the derivatives stand still, too, as their own corrections tell: they
  * depend on the values, which converge first. */
-typedef struct nh_dual_convergence {
+typedef struct derivative_turns {
     places_ before, least; /* the last correction, and the smallest one */
     places_ idle;          /* how many corrections have not become smaller */
     int turn;
     bool stand, values_stand; /* the derivatives did not move in this iteration; nor the values */
-} nh_dual_convergence;
+} derivative_turns;
 
 enum { NH_DUAL_IDLE_MAX = 6, NH_DUAL_TURNS_MAX = 200 };
 
@@ -321,14 +270,15 @@ static inline bool nh_dual_all(mask_of_places m)
     return all;
 }
 
-/* Whether corrections of this size of numbers of that size are negligible. */
-static inline bool nh_dual_is_small(real change, real scale, double relative)
+/* Whether corrections of this size, in this round, of numbers of that size are negligible. */
+static inline bool nh_dual_is_small(real change, real scale, int round)
 {
+    const double relative = round == 0 ? 0 : 1e-13;
     const places_ by = positive(change.x), of = positive(scale.x);
     return nh_dual_all(by <= of * relative);
 }
 
-static inline bool nh_dual_stand(nh_dual_convergence *d, real change, real scale, real floor)
+static inline bool nh_dual_stand(derivative_turns *d, real change, real scale, real floor)
 {
     const double unit = 0x1p-52;
     const places_ by = positive(change.x), tiny = positive(scale.x) * unit;
@@ -350,7 +300,7 @@ static inline bool nh_dual_stand(nh_dual_convergence *d, real change, real scale
 }
 
 /* If the values have converged, the derivatives may need more iterations. */
-static inline void nh_dual_hold(nh_dual_convergence *d, mask *active)
+static inline void nh_dual_hold(derivative_turns *d, mask *active)
 {
     d->values_stand = !*active;
     if (!d->stand)
@@ -358,7 +308,7 @@ static inline void nh_dual_hold(nh_dual_convergence *d, mask *active)
 }
 
 /* Judges the derivatives; returns whether the values had converged before. */
-static inline bool nh_dual_follows(nh_dual_convergence *d, mask *active, real change, real scale,
+static inline bool nh_dual_follows(derivative_turns *d, mask *active, real change, real scale,
                                    real floor)
 {
     d->stand = nh_dual_stand(d, change, scale, floor);
@@ -396,8 +346,5 @@ static inline void nh_dual_solve(int n, const double *lu, const int *pivot, real
             x[i].x[place] = column[i];
     }
 }
-
-#define LANEWISE1(function, a) dual_##function(a)
-#define LANEWISE2(function, a, b) dual_##function(a, b)
 
 #endif

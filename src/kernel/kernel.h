@@ -187,6 +187,7 @@ static inline void note_scratch(kernel *k)
 #define INLINED inline
 #endif
 
+#ifndef NH_OWN_ACCUMULATE
 /* x + dx with the rounding error carried in low. */
 static inline void accumulate(real *x, real *low, real dx)
 {
@@ -195,6 +196,7 @@ static inline void accumulate(real *x, real *low, real dx)
     *low = (*x - (sum - back)) + (small - back);
     *x = sum;
 }
+#endif
 
 /* The end of a step, as expressions of the coordinate i: q += dq, v += dv where sums are
  * compensated, else q = q1, v = v1. */

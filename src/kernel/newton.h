@@ -317,7 +317,7 @@ SELDOM static int newton_follow(kernel *k, newton_problem *s)
             s->x[j] -= s->r[j];
             change = max_(change, s->r[j]);
         }
-        if (nh_dual_is_small(change, largest(k, s->x, s->d), round == 0 ? 0 : 1e-13))
+        if (nh_dual_is_small(change, largest(k, s->x, s->d), round))
             break;
     }
     return NH_KERNEL_OK;

@@ -1,5 +1,5 @@
-/* The kernels that compute with derivatives (kernel/dual.h), and the interpreter that serves
- * them. */
+/* The kernels that compute with derivatives (kernel/dual.h) and those that are recorded
+ * (kernel/recording.h), and the interpreter that serves the former. */
 #include "method/dual_kernels.h"
 
 #include <string.h>
@@ -16,7 +16,8 @@ enum { LEVELS_MAX = 2 };
 #define DECLARE_KERNEL(variant, symbol) extern const nh_kernel nh_kernel_##symbol##_##variant;
 #define METHOD(symbol, file)                                                                       \
     extern const nh_method nh_method_##symbol;                                                     \
-    EACH_LEVEL(DECLARE_KERNEL, symbol)
+    EACH_LEVEL(DECLARE_KERNEL, symbol)                                                             \
+    DECLARE_KERNEL(record, symbol)
 #include "method/methods.def"
 #undef METHOD
 
@@ -36,21 +37,38 @@ nh_call_fn *nh_dual_interpreter(void)
     return interpreter[level_here()];
 }
 
-const nh_kernel *nh_dual_kernel(const nh_method *method)
+/* Those of a method: of both levels, and the one that is recorded, for which levels do not matter,
+ * since the values that it computes are not kept. */
+typedef struct kernels {
+    const nh_method *method;
+    const nh_kernel *recording, *dual[LEVELS_MAX];
+} kernels;
+
+static const kernels *kernels_of(const nh_method *method)
 {
 #define KERNEL_ADDRESS(variant, symbol) &nh_kernel_##symbol##_##variant,
-#define METHOD(symbol, file) {&nh_method_##symbol, {EACH_LEVEL(KERNEL_ADDRESS, symbol)}},
-    static const struct {
-        const nh_method *method;
-        const nh_kernel *kernel[LEVELS_MAX];
-    } entry[] = {
+#define METHOD(symbol, file)                                                                       \
+    {&nh_method_##symbol, &nh_kernel_##symbol##_record, {EACH_LEVEL(KERNEL_ADDRESS, symbol)}},
+    static const kernels entry[] = {
 #include "method/methods.def"
     };
 #undef METHOD
     for (size_t i = 0; i < sizeof entry / sizeof *entry; i++)
         if (strcmp(entry[i].method->name, method->name) == 0)
-            return entry[i].kernel[level_here()];
+            return entry + i;
     return NULL;
+}
+
+const nh_kernel *nh_dual_kernel(const nh_method *method)
+{
+    const kernels *k = kernels_of(method);
+    return k ? k->dual[level_here()] : NULL;
+}
+
+const nh_kernel *nh_recording_kernel(const nh_method *method)
+{
+    const kernels *k = kernels_of(method);
+    return k ? k->recording : NULL;
 }
 
 #else
@@ -61,6 +79,12 @@ nh_call_fn *nh_dual_interpreter(void)
 }
 
 const nh_kernel *nh_dual_kernel(const nh_method *method)
+{
+    (void)method;
+    return NULL;
+}
+
+const nh_kernel *nh_recording_kernel(const nh_method *method)
 {
     (void)method;
     return NULL;

@@ -16,5 +16,7 @@ enum { NH_DUAL_PLACES = 1 }; /* a build without a C++ compiler has none */
 /* NULL: this build has none. */
 const nh_kernel *nh_dual_kernel(const nh_method *method);
 nh_call_fn *nh_dual_interpreter(void);
+/* Over numbers that are recorded (kernel/recording.h), nh_recorded of code/recorder.h. */
+const nh_kernel *nh_recording_kernel(const nh_method *method);
 
 #endif

@@ -82,19 +82,23 @@ static void fill_calls(engine *e, nh_call_fn *call)
         e->call[fn] = e->interpreter.tape[fn] ? call : NULL;
 }
 
+nh_status nh_engine_call_tapes(engine *e, nh_variant variant, int lanes, nh_report *report)
+{
+    e->self = &e->interpreter;
+    const nh_status status = make_slots(e, lanes, report);
+    fill_calls(e, nh_interpreter_of(variant));
+    if (status == NH_OK)
+        nh_machine_make(&e->machine, e->call, &e->interpreter, variant, lanes);
+    return status;
+}
+
 /* For the functions of a run's method, or without a run. */
 static nh_status prepare_calls(engine *e, const nh_system *system, nh_variant variant, int lanes,
                                nh_fn_set functions, const nh_run *run, nh_report *report)
 {
     if (system->mechanics) {
-        e->self = &e->interpreter;
         nh_status status = find_tapes(e, system, functions, run, report);
-        if (status == NH_OK)
-            status = make_slots(e, lanes, report);
-        fill_calls(e, nh_interpreter_of(variant));
-        if (status == NH_OK)
-            nh_machine_make(&e->machine, e->call, &e->interpreter, variant, lanes);
-        return status;
+        return status == NH_OK ? nh_engine_call_tapes(e, variant, lanes, report) : status;
     }
     e->self = e->callbacks = nh_callback_space_create(system);
     fill_calls(e, nh_callbacks_call);

@@ -157,6 +157,8 @@ nh_status nh_run_create_choice(nh_run **out, const nh_system *system, const nh_c
  * after failures. */
 nh_status nh_engine_call(engine *e, const nh_system *system, nh_variant variant, int lanes,
                          nh_fn_set functions, nh_report *report);
+/* The same for tapes that are in the engine's interpreter already, and stay the caller's. */
+nh_status nh_engine_call_tapes(engine *e, nh_variant variant, int lanes, nh_report *report);
 void nh_engine_free(engine *e);
 
 /* NH_BAD_ARGUMENT for a negative number of steps, and for a run with members that have no state. */

@@ -15,7 +15,7 @@ enum { CUTS_MAX = 8 };
 /* ---- creation ---- */
 
 /* The functions that the method calls, and those that events, inputs and observables need. */
-static nh_fn_set functions_of(const nh_run *run, const nh_system *system)
+nh_fn_set nh_tangent_functions(const nh_run *run, const nh_system *system)
 {
     nh_fn_set all = nh_choice_functions(&run->choice, &system->shape) | NH_FN_BIT(OBSERVE);
     if (nh_system_events(system) > 0)
@@ -47,21 +47,19 @@ static nh_status check_system(const nh_run *run, const nh_system *system, nh_rep
     return NH_OK;
 }
 
-static nh_status choose_system(nh_tangent *t, const nh_run *run, bool parameters, nh_report *report)
+nh_status nh_tangent_system(const nh_run *run, bool parameters, nh_system **own, nh_shape *shape,
+                            nh_report *report)
 {
-    t->system = run->system;
     const bool named = run->system->mechanics->problem->fixed != NULL;
     nh_status status = NH_OK;
+    *own = NULL;
     if (parameters && !named && run->system->mechanics->problem->parameters > 0) {
-        status = nh_system_build_named(&t->own, run->system, report);
+        status = nh_system_build_named(own, run->system, report);
         if (status == NH_OK)
-            status = check_system(run, t->own, report);
-        t->system = t->own;
+            status = check_system(run, *own, report);
     }
-    if (status == NH_OK) {
-        t->shape = t->system->shape;
-        t->shape.energy_scales = run->system->shape.energy_scales; /* what the run does */
-    }
+    *shape = status == NH_OK && *own ? (*own)->shape : run->system->shape;
+    shape->energy_scales = run->system->shape.energy_scales; /* what the run does */
     return status;
 }
 
@@ -98,10 +96,8 @@ static bool make_room(nh_tangent *t, const nh_run *run)
     return true;
 }
 
-static nh_status refuse(const nh_run *run, int count, nh_report *report)
+nh_status nh_tangent_applies(const nh_run *run, nh_report *report)
 {
-    if (count < 1)
-        return nh_fail(report, NH_BAD_ARGUMENT, "derivatives in %d directions", count);
     const nh_status status = nh_dual_check(run->system, report);
     if (status != NH_OK)
         return status;
@@ -120,7 +116,9 @@ static nh_status refuse(const nh_run *run, int count, nh_report *report)
 
 nh_status nh_tangent_create(nh_run *run, int count, bool parameters, nh_report *report)
 {
-    nh_status status = refuse(run, count, report);
+    if (count < 1)
+        return nh_fail(report, NH_BAD_ARGUMENT, "derivatives in %d directions", count);
+    nh_status status = nh_tangent_applies(run, report);
     if (status != NH_OK)
         return status;
     nh_tangent *t = calloc(1, sizeof *t);
@@ -129,9 +127,11 @@ nh_status nh_tangent_create(nh_run *run, int count, bool parameters, nh_report *
     t->count = count;
     t->passes = (count + NH_DUAL_PLACES - 2) / (NH_DUAL_PLACES > 1 ? NH_DUAL_PLACES - 1 : 1);
     t->engine.kernel = nh_dual_kernel(run->choice.method);
-    status = choose_system(t, run, parameters, report);
+    status = nh_tangent_system(run, parameters, &t->own, &t->shape, report);
+    t->system = t->own ? t->own : run->system;
     if (status == NH_OK)
-        status = nh_dual_engine(&t->engine, t->system, functions_of(run, t->system), report);
+        status =
+            nh_dual_engine(&t->engine, t->system, nh_tangent_functions(run, t->system), report);
     if (status == NH_OK && !make_room(t, run))
         status = nh_fail_memory(report);
     if (status != NH_OK) {

@@ -78,6 +78,13 @@ bool nh_tangent_project(nh_run *run, double time, const double *moves, double *b
 
 /* ---- shared by the files that differentiate a run ---- */
 
+/* Whether a run can be differentiated; the system that serves for it: with parameters as inputs,
+ * *own, or NULL if the run's own does, and its sizes; and the functions that are called. */
+nh_status nh_tangent_applies(const nh_run *run, nh_report *report);
+nh_status nh_tangent_system(const nh_run *run, bool parameters, nh_system **own, nh_shape *shape,
+                            nh_report *report);
+nh_fn_set nh_tangent_functions(const nh_run *run, const nh_system *system);
+
 /* Number `index` of the block of a member's pass. */
 static inline double *nh_tangent_block(const nh_tangent *t, int member, int pass)
 {

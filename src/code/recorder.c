@@ -1,0 +1,213 @@
+/* Recordings: growing, calls, and the way back. See recorder.h. */
+#include "code/recorder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+__thread nh_recording *nh_recording_here;
+
+/* ---- growing ---- */
+
+/* Makes room for `more` items; without memory what follows overwrites what is there. */
+static bool ensure(nh_recording *r, void **array, size_t *room, size_t need, size_t size)
+{
+    if (need <= *room)
+        return true;
+    const size_t wanted = 2 * need + 64;
+    void *bigger = realloc(*array, wanted * size);
+    if (!bigger) {
+        r->failed = true;
+        return false;
+    }
+    *array = bigger;
+    *room = wanted;
+    return true;
+}
+
+void nh_recording_widen(nh_recording *r)
+{
+    const size_t used = (size_t)(r->next - r->arc), room = 2 * used + 1024;
+    nh_arc *bigger = realloc(r->arc, (room + NH_RECORDING_MARGIN) * sizeof *bigger);
+    if (!bigger) {
+        r->failed = true;
+        r->next = r->arc;
+        return;
+    }
+    r->arc = bigger;
+    r->next = bigger + used;
+    r->end = bigger + room;
+}
+
+/* ---- the recorder ---- */
+
+bool nh_recorder_open(nh_recorder *r, size_t n)
+{
+    size_t x = n, most = 0;
+    for (int fn = 0; fn < NH_FN_COUNT; fn++) {
+        const nh_tape *t = r->tape[fn];
+        for (size_t i = 0; t && i < t->inputs; i++)
+            if (t->input[i].kind == NH_X && t->input[i].index >= x)
+                x = t->input[i].index + 1;
+        if (t && t->outputs > most)
+            most = t->outputs;
+        if (t && t->inputs > most)
+            most = t->inputs;
+    }
+    r->q = calloc(2 * n + x + r->inputs + 2 * most + 1, sizeof *r->q);
+    if (!r->q)
+        return false;
+    r->v = r->q + n;
+    r->x = r->v + n;
+    r->u = r->x + x; /* followed by weights of results */
+    r->out = r->u + r->inputs + most;
+    nh_recording_widen(&r->recording);
+    return !r->recording.failed;
+}
+
+void nh_recorder_close(nh_recorder *r)
+{
+    free(r->q);
+    free(r->adjoint);
+    free(r->recording.arc);
+    free(r->recording.call);
+    free(r->recording.argument);
+    free(r->recording.argument_node);
+}
+
+void nh_recorder_begin(nh_recorder *r, uint32_t nodes)
+{
+    nh_recording *to = &r->recording;
+    to->next = to->arc;
+    to->nodes = nodes;
+    to->calls = to->arguments = 0;
+    nh_recording_here = to;
+}
+
+/* ---- calls ---- */
+
+static double *argument(nh_recorder *r, const nh_tape_input *in)
+{
+    switch (in->kind) {
+    case NH_Q:
+        return r->q + in->index;
+    case NH_V:
+        return r->v + in->index;
+    case NH_X:
+        return r->x + in->index;
+    default:
+        return r->u + in->index;
+    }
+}
+
+static const nh_recorded *given(const nh_tape_input *in, const void *q, const void *v,
+                                const void *x, const void *u)
+{
+    switch (in->kind) {
+    case NH_Q:
+        return (const nh_recorded *)q + in->index;
+    case NH_V:
+        return (const nh_recorded *)v + in->index;
+    case NH_X:
+        return (const nh_recorded *)x + in->index;
+    default:
+        return (const nh_recorded *)u + in->index;
+    }
+}
+
+/* Keeps the arguments of a call; whether any of them is varied. */
+static bool keep_arguments(nh_recorder *r, const nh_tape *tape, double t, const void *q,
+                           const void *v, const void *x, const void *u)
+{
+    nh_recording *to = &r->recording;
+    const size_t need = to->arguments + tape->inputs;
+    size_t room = to->arguments_room;
+    if (!ensure(to, (void **)&to->argument_node, &room, need, sizeof *to->argument_node) ||
+        !ensure(to, (void **)&to->argument, &to->arguments_room, need, sizeof *to->argument))
+        return false;
+    uint32_t varied = 0;
+    for (size_t i = 0; i < tape->inputs; i++) {
+        const nh_tape_input *in = tape->input + i;
+        nh_recorded number = {t, 0, 0};
+        if (in->kind != NH_TIME) {
+            number = *given(in, q, v, x, u);
+            *argument(r, in) = number.value;
+        }
+        to->argument[to->arguments + i] = number.value;
+        to->argument_node[to->arguments + i] = number.node;
+        varied |= number.node;
+    }
+    return varied != 0;
+}
+
+int nh_recorder_call(const void *self, int fn, double t, const void *q, const void *v,
+                     const void *x, void *out, const void *u)
+{
+    nh_recorder *r = (nh_recorder *)self;
+    nh_recording *to = &r->recording;
+    const nh_tape *tape = r->tape[fn];
+    nh_recorded *result = out;
+    const bool varied =
+        keep_arguments(r, tape, t, q, v, x, u) &&
+        ensure(to, (void **)&to->call, &to->calls_room, to->calls + 1, sizeof *to->call);
+    const int status = r->call[fn](r->self, fn, t, r->q, r->v, r->x, r->out, r->u);
+    if (varied) {
+        to->call[to->calls++] =
+            (nh_recorded_call){fn, to->nodes + 1, to->next - to->arc, to->arguments};
+        to->arguments += tape->inputs;
+    }
+    for (size_t i = 0; i < tape->outputs; i++)
+        result[i] = (nh_recorded){r->out[i], varied ? ++to->nodes : 0, 0};
+    return status;
+}
+
+/* ---- back ---- */
+
+bool nh_recorder_end(nh_recorder *r)
+{
+    const size_t count = (size_t)r->recording.nodes + 1;
+    nh_recording_here = NULL;
+    if (!ensure(&r->recording, (void **)&r->adjoint, &r->adjoint_room, count, sizeof *r->adjoint) ||
+        r->recording.failed)
+        return false;
+    memset(r->adjoint, 0, count * sizeof *r->adjoint);
+    return true;
+}
+
+static void sweep_arcs(const nh_recorder *r, ptrdiff_t from, ptrdiff_t to)
+{
+    double *adjoint = r->adjoint;
+    for (const nh_arc *a = r->recording.arc + from, *first = r->recording.arc + to; a-- > first;)
+        adjoint[a->from] += a->rate * adjoint[a->to];
+}
+
+static void sweep_call(nh_recorder *r, const nh_recorded_call *call)
+{
+    const nh_recording *from = &r->recording;
+    const nh_tape *tape = r->tape[call->fn];
+    const double *value = from->argument + call->arguments, *weight = r->adjoint + call->first;
+    const uint32_t *node = from->argument_node + call->arguments;
+    bool counts = false;
+    for (size_t i = 0; i < tape->outputs; i++)
+        counts |= weight[i] != 0;
+    if (!counts)
+        return;
+    double t = 0;
+    for (size_t i = 0; i < tape->inputs; i++)
+        *(tape->input[i].kind == NH_TIME ? &t : argument(r, tape->input + i)) = value[i];
+    memcpy(r->u + r->inputs, weight, tape->outputs * sizeof *weight);
+    r->product[call->fn](r->product_self, call->fn, t, r->q, r->v, r->x, r->out, r->u);
+    for (size_t i = 0; i < tape->inputs; i++)
+        r->adjoint[node[i]] += r->out[i]; /* those that are not varied share node 0 */
+}
+
+void nh_recorder_sweep(nh_recorder *r)
+{
+    const nh_recording *from = &r->recording;
+    ptrdiff_t at = from->next - from->arc;
+    for (size_t i = from->calls; i-- > 0;) {
+        sweep_arcs(r, at, from->call[i].arcs);
+        at = from->call[i].arcs;
+        sweep_call(r, from->call + i);
+    }
+    sweep_arcs(r, at, 0);
+}

@@ -1,0 +1,356 @@
+/* `real` as a value and the node of a recording: the fourth way to compile kernels, by a C++
+ * compiler like the third (dual.h), whose rules it shares. A step that is computed with such
+ * numbers leaves behind how its results depend on its arguments (arcs.h). */
+#ifndef NH_KERNEL_RECORDING_H
+#define NH_KERNEL_RECORDING_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+extern "C" {
+#include "kernel/arcs.h"
+}
+
+#define NH_DUAL 1 /* kernels treat both alike */
+#define NH_RECORD 1
+#undef LANES
+#define LANES 1
+#define restrict __restrict
+#define _Static_assert static_assert
+
+/* The same sources over plain numbers, for the values. */
+namespace plain
+{
+#include "kernel/real.h"
+#include "kernel/trig.h"
+} // namespace plain
+#undef NH_KERNEL_TRIG_H
+#define NH_KERNEL_TRIG_H /* the sines of rules.h take their place */
+#undef LANE
+#undef LANEWISE1
+#undef LANEWISE2
+#undef frozen_
+#undef has_moves_
+#define has_moves_() ((mask)-1)
+
+using plain::mask;
+using plain::trig_shift;
+
+struct real {
+    double x;
+    uint32_t node, unused;
+    real() = default;
+    real(double value) : x(value), node(0), unused(0)
+    {
+    }
+    real(double value, uint32_t node_) : x(value), node(node_), unused(0)
+    {
+    }
+    /* where kernels of one lane look at a value */
+    operator double() const
+    {
+        return x;
+    }
+};
+static_assert(sizeof(real) == 2 * sizeof(double));
+
+typedef real scalar;
+#undef SAME
+#define SAME(a) (a)
+#define LANE(a, l) ((a).x)
+
+/* ---- arcs ---- */
+
+static inline uint32_t nh_depends(uint32_t a, double rate)
+{
+    if (a == 0)
+        return 0;
+    nh_recording *r = nh_recording_here;
+    const uint32_t to = ++r->nodes;
+    *r->next++ = nh_arc{rate, a, to};
+    if (__builtin_expect(r->next > r->end, 0))
+        nh_recording_widen(r);
+    return to;
+}
+
+static inline uint32_t nh_depends(uint32_t a, double rate, uint32_t b, double other)
+{
+    if ((a | b) == 0)
+        return 0;
+    nh_recording *r = nh_recording_here;
+    nh_arc *at = r->next;
+    const uint32_t to = ++r->nodes;
+    *at = nh_arc{rate, a, to};
+    at += a != 0;
+    *at = nh_arc{other, b, to};
+    at += b != 0;
+    r->next = at;
+    if (__builtin_expect(at > r->end, 0))
+        nh_recording_widen(r);
+    return to;
+}
+
+static inline real along(double value, double rate, real a)
+{
+    return real(value, nh_depends(a.node, rate));
+}
+
+static inline real along(double value, double rate, real a, double other, real b)
+{
+    return real(value, nh_depends(a.node, rate, b.node, other));
+}
+
+static inline bool moves_(real a)
+{
+    return a.node != 0;
+}
+
+/* ---- arithmetic ---- */
+
+static inline real operator+(real a, real b)
+{
+    return along(a.x + b.x, 1, a, 1, b);
+}
+
+static inline real operator-(real a, real b)
+{
+    return along(a.x - b.x, 1, a, -1, b);
+}
+
+static inline real operator-(real a)
+{
+    return along(-a.x, -1, a);
+}
+
+static inline real operator*(real a, real b)
+{
+    return along(a.x * b.x, b.x, a, a.x, b);
+}
+
+static inline real operator/(real a, real b)
+{
+    const double inverse = 1 / b.x, value = a.x / b.x;
+    return along(value, inverse, a, -value * inverse, b);
+}
+
+/* With plain numbers, which have no derivatives. */
+#define NH_WITH_NUMBERS(number)                                                                    \
+    static inline real operator*(real a, number b)                                                 \
+    {                                                                                              \
+        return along(a.x * b, (double)b, a);                                                       \
+    }                                                                                              \
+    static inline real operator*(number a, real b)                                                 \
+    {                                                                                              \
+        return along(a * b.x, (double)a, b);                                                       \
+    }                                                                                              \
+    static inline real operator/(real a, number b)                                                 \
+    {                                                                                              \
+        return along(a.x / b, 1 / (double)b, a);                                                   \
+    }                                                                                              \
+    static inline real operator/(number a, real b)                                                 \
+    {                                                                                              \
+        return real((double)a) / b;                                                                \
+    }                                                                                              \
+    static inline real operator+(real a, number b)                                                 \
+    {                                                                                              \
+        a.x += b;                                                                                  \
+        return a;                                                                                  \
+    }                                                                                              \
+    static inline real operator+(number a, real b)                                                 \
+    {                                                                                              \
+        return b + a;                                                                              \
+    }                                                                                              \
+    static inline real operator-(real a, number b)                                                 \
+    {                                                                                              \
+        a.x -= b;                                                                                  \
+        return a;                                                                                  \
+    }                                                                                              \
+    static inline real operator-(number a, real b)                                                 \
+    {                                                                                              \
+        return -b + a;                                                                             \
+    }
+NH_WITH_NUMBERS(double)
+NH_WITH_NUMBERS(int)
+#undef NH_WITH_NUMBERS
+
+static inline real &operator+=(real &a, real b)
+{
+    return a = a + b;
+}
+
+static inline real &operator-=(real &a, real b)
+{
+    return a = a - b;
+}
+
+static inline real broadcast(double x)
+{
+    return real(x);
+}
+
+static inline real broadcast(real x)
+{
+    return x;
+}
+
+static inline real fma_(real a, real b, real c)
+{
+    const double value = plain::fma_(a.x, b.x, c.x);
+    if (a.node == 0 || b.node == 0) /* often one factor is a coefficient */
+        return a.node ? along(value, b.x, a, 1, c) : along(value, a.x, b, 1, c);
+    const uint32_t product = nh_depends(a.node, b.x, b.node, a.x);
+    return real(value, nh_depends(product, 1, c.node, 1));
+}
+
+static inline mask less(real a, real b)
+{
+    return plain::less(a.x, b.x);
+}
+
+static inline int all_less(real a, real b)
+{
+    return a.x < b.x;
+}
+
+static inline real select_(mask m, real a, real b)
+{
+    return m ? a : b;
+}
+
+static inline int any(mask m)
+{
+    return m != 0;
+}
+
+static inline real abs_(real a)
+{
+    return a.x < 0 ? -a : a;
+}
+
+/* Kernels measure with it what iterations correct; what they measure is not differentiated. */
+static inline real max_(real a, real b)
+{
+    return real(a.x < b.x ? b.x : a.x);
+}
+
+static inline real frozen_(real a)
+{
+    return real(a.x);
+}
+
+/* For rough functions of step lengths (rough.h), which are frozen. */
+static inline mask trig_bits(real a)
+{
+    return plain::trig_bits(a.x);
+}
+
+static inline real trig_flip(real a, mask sign)
+{
+    return real(plain::trig_flip(a.x, sign));
+}
+
+#include "kernel/rules.h"
+
+/* x + dx with the rounding error carried in low, which has no derivatives of its own. */
+#define NH_OWN_ACCUMULATE
+static inline void accumulate(real *x, real *low, real dx)
+{
+    const double small = low->x + dx.x, sum = x->x + small, back = sum - x->x;
+    const double rest = (x->x - (sum - back)) + (small - back);
+    const real moved = low->node == 0 ? dx : along(small, 1, *low, 1, dx);
+    const bool both = x->node && moved.node;
+    *x = real(sum, both ? nh_depends(x->node, 1, moved.node, 1) : x->node | moved.node);
+    *low = real(rest);
+}
+
+/* ---- convergence ---- */
+
+/* Derivatives converge at the rate of their values, but may have begun further away: after these
+ * have converged, iterations go on for as many turns as reduce any error to round-off at that rate,
+ * which is seen in the values. */
+typedef struct derivative_turns {
+    double previous, rate; /* the last correction, and its ratio to the one before */
+    int turns, wanted;     /* after the values have converged */
+    bool stand, values_stand;
+} derivative_turns;
+
+/* Turns until an error is below 2^-56 of what it was, and two more. */
+static inline int nh_record_turns(double rate)
+{
+    const double turns = -38.8 / log(rate < 1e-6 ? 1e-6 : rate > 0.93 ? 0.93 : rate);
+    return (int)turns + 3;
+}
+
+static inline void nh_dual_hold(derivative_turns *d, mask *active)
+{
+    d->values_stand = !*active;
+    if (d->values_stand && d->wanted == 0) {
+        nh_recording *r = nh_recording_here;
+        if (d->rate > r->rate)
+            r->rate = d->rate;
+        /* a start without any error does not show the rate */
+        d->wanted = nh_record_turns(d->rate > 0 ? d->rate : r->rate);
+    }
+    d->stand = d->values_stand && d->turns >= d->wanted;
+    if (!d->stand)
+        *active = -1;
+}
+
+static inline bool nh_dual_follows(derivative_turns *d, mask *active, real change, real scale,
+                                   real floor)
+{
+    const double small = scale.x * 0x1p-46, noise = small < floor.x ? floor.x : small;
+    if (d->values_stand)
+        d->turns++;
+    else if (d->previous > 0 && change.x > noise) {
+        const double ratio = change.x / d->previous;
+        d->rate = ratio > d->rate / 4 ? ratio : d->rate / 4;
+    }
+    d->previous = change.x;
+    if (d->values_stand || !*active) {
+        *active = 0;
+        nh_dual_hold(d, active);
+    }
+    return d->values_stand;
+}
+
+/* Newton's corrections of derivatives shrink a millionfold in each round. */
+static inline bool nh_dual_is_small(real change, real scale, int round)
+{
+    (void)change, (void)scale;
+    return round >= 2;
+}
+
+/* ---- the step ---- */
+
+/* A number of kernel_io.h; derivatives by it are not recorded. */
+#define STEP_OF(io) real((io)->step)
+#define BEGIN_OF(io) real((io)->time)
+
+/* ---- linear systems ---- */
+
+/* y -= c x */
+static inline void nh_record_subtract(real *y, double c, real x)
+{
+    *y = along(y->x - c * x.x, 1, *y, -c, x);
+}
+
+static inline void nh_dual_solve(int n, const double *lu, const int *pivot, real *x)
+{
+    for (int k = 0; k < n; k++) {
+        const real y = x[pivot[k]];
+        x[pivot[k]] = x[k];
+        x[k] = y;
+    }
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < i; j++)
+            nh_record_subtract(x + i, lu[i * n + j], x[j]);
+    for (int i = n; i-- > 0;) {
+        for (int j = i + 1; j < n; j++)
+            nh_record_subtract(x + i, lu[i * n + j], x[j]);
+        x[i] = x[i] / lu[i * n + i];
+    }
+}
+
+#endif

@@ -1,0 +1,166 @@
+/* Steps backwards: see adjoint.h. */
+#include "run/adjoint.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "code/reverse.h"
+#include "method/dual_kernels.h"
+#include "run/tangent.h"
+
+enum { WIDTH = sizeof(nh_recorded) / sizeof(double) };
+
+/* Convergence is at least as fast as this until it was seen to be slower. */
+static const double rate_expected = 0.1;
+
+/* ---- creation ---- */
+
+/* The functions of the system, with machine code, and the same for their products. */
+static nh_status make_functions(nh_adjoint *a, nh_fn_set functions, nh_report *report)
+{
+    nh_status status =
+        nh_engine_call(&a->plain, a->system, nh_variant_here(), 1, functions, report);
+    for (int fn = 0; fn < NH_FN_COUNT; fn++) {
+        const nh_tape *tape = a->plain.interpreter.tape[fn];
+        a->engine.call[fn] = tape ? nh_recorder_call : nh_call_missing;
+        if (status != NH_OK || !tape || tape->inputs == 0)
+            continue;
+        a->product.interpreter.tape[fn] = nh_tape_reverse(tape, (uint32_t)a->inputs);
+        if (!a->product.interpreter.tape[fn])
+            status = nh_fail_memory(report);
+    }
+    if (status == NH_OK)
+        status = nh_engine_call_tapes(&a->product, nh_variant_here(), 1, report);
+    a->engine.self = &a->recorder;
+    a->recorder.tape = a->plain.interpreter.tape;
+    a->recorder.call = a->plain.call;
+    a->recorder.self = a->plain.self;
+    a->recorder.product = a->product.call;
+    a->recorder.product_self = a->product.self;
+    a->recorder.inputs = a->inputs;
+    a->recorder.recording.rate = rate_expected;
+    return status;
+}
+
+static nh_status make_room(nh_adjoint *a, nh_report *report)
+{
+    const nh_run *run = a->run;
+    const nh_method *method = run->choice.method;
+    const size_t scratch = method->scratch ? method->scratch(&a->shape, run->choice.option) : 0;
+    const size_t memory = method->memory ? method->memory(&a->shape, run->choice.option) : 0;
+    if (memory != run->memory)
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "derivatives by parameters: the equations of %s have another form if its "
+                       "parameters are varied, in which %s keeps other numbers from step to step",
+                       run->system->name, method->name);
+    a->numbers = run->state_size - (size_t)run->system->shape.inputs + a->inputs;
+    a->block = nh_aligned_doubles(a->numbers * WIDTH);
+    a->engine.scratch = nh_aligned_doubles((2 * scratch + 64) * WIDTH);
+    return a->block && a->engine.scratch && nh_recorder_open(&a->recorder, (size_t)a->shape.n)
+               ? NH_OK
+               : nh_fail_memory(report);
+}
+
+nh_status nh_adjoint_create(nh_adjoint **out, const nh_run *run, bool parameters, nh_report *report)
+{
+    *out = NULL;
+    nh_status status = nh_tangent_applies(run, report);
+    nh_adjoint *a = status == NH_OK ? calloc(1, sizeof *a) : NULL;
+    if (!a)
+        return status == NH_OK ? nh_fail_memory(report) : status;
+    a->run = run;
+    a->engine.kernel = nh_recording_kernel(run->choice.method);
+    status = nh_tangent_system(run, parameters, &a->own, &a->shape, report);
+    a->system = a->own ? a->own : run->system;
+    a->inputs = (size_t)a->shape.inputs;
+    if (status == NH_OK)
+        status = make_functions(a, nh_tangent_functions(run, a->system), report);
+    if (status == NH_OK)
+        status = make_room(a, report);
+    if (status == NH_OK)
+        *out = a;
+    else
+        nh_adjoint_free(a);
+    return status;
+}
+
+void nh_adjoint_free(nh_adjoint *a)
+{
+    if (!a)
+        return;
+    for (int fn = 0; fn < NH_FN_COUNT; fn++)
+        nh_tape_free((nh_tape *)a->product.interpreter.tape[fn]);
+    nh_engine_free(&a->plain);
+    nh_engine_free(&a->product);
+    free(a->engine.scratch);
+    nh_recorder_close(&a->recorder);
+    nh_system_free(a->own);
+    free(a->block);
+    free(a);
+}
+
+/* ---- steps ---- */
+
+/* The numbers of a block, all varied but for rounding errors and revolutions taken off. */
+static void take_block(nh_adjoint *a, const double *before)
+{
+    const nh_shape *s = &a->shape;
+    const size_t low = 2 * (size_t)s->n, end = 2 * low + (size_t)s->angles;
+    const size_t given = a->run->state_size;
+    const nh_problem *p = a->system->mechanics->problem;
+    for (size_t i = 0; i < a->numbers; i++) {
+        a->block[i].value = i < given ? before[i] : p->parameter[i - given].value;
+        a->block[i].node = i >= low && i < end ? 0 : (uint32_t)i + 1;
+    }
+    nh_recorder_begin(&a->recorder, (uint32_t)a->numbers);
+}
+
+static nh_kernel_io arguments(nh_adjoint *a, const nh_leg *leg)
+{
+    nh_kernel_io io =
+        nh_kernel_arguments(a->run, &a->engine, (double *)a->block, WIDTH, leg, leg->from);
+    io.shape = &a->shape;
+    io.row = NULL;
+    return io;
+}
+
+/* Records what `take` does from the state before, and carries d back through it. */
+static bool record(nh_adjoint *a, const nh_leg *leg, const double *before, double *d,
+                   int (*take)(nh_adjoint *a, nh_kernel_io *io))
+{
+    nh_recorder *r = &a->recorder;
+    const void *nowhere;
+    take_block(a, before);
+    nh_kernel_io io = arguments(a, leg);
+    io.moving_time = &nowhere;
+    const int status = take(a, &io);
+    if (!nh_recorder_end(r) || status != NH_KERNEL_OK)
+        return false;
+    for (size_t i = 0; i < a->numbers; i++)
+        r->adjoint[a->block[i].node] += d[i];
+    nh_recorder_sweep(r);
+    memcpy(d, r->adjoint + 1, a->numbers * sizeof *d);
+    return true;
+}
+
+static int take_step(nh_adjoint *a, nh_kernel_io *io)
+{
+    return nh_kernel_advance_team(a->engine.kernel, io, 1, 1);
+}
+
+static int take_start(nh_adjoint *a, nh_kernel_io *io)
+{
+    return nh_kernel_begin(&a->engine, io);
+}
+
+bool nh_adjoint_step(nh_adjoint *a, const nh_leg *leg, const double *before, double *d)
+{
+    return record(a, leg, before, d, take_step);
+}
+
+bool nh_adjoint_start(nh_adjoint *a, const nh_leg *leg, const double *before, double *d)
+{
+    return record(a, leg, before, d, take_start);
+}
