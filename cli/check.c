@@ -1,5 +1,6 @@
 /* nonholo check: prints the properties of a model, the methods that apply and the recommended one.
  * */
+#include "check_contacts.h"
 #include "check_coupled.h"
 #include "method_words.h"
 #include "command.h"
@@ -24,6 +25,7 @@ typedef struct finding {
     bool singular_mass;
     nh_integrability integrability; /* near the start */
     nh_report start_report;         /* when the start is off the constraints */
+    nh_run *started;                /* of contacts and grips, or NULL */
 } finding;
 
 /* What cannot be determined is reported as unknown; without memory nothing is reported. */
@@ -40,6 +42,8 @@ static nh_status find_out(finding *f, const subject *s, nh_report *report)
     f->residual = residual == NH_OK ? f->residual : NAN;
     f->energy = energy == NH_OK ? f->energy : NAN;
     f->consistent = nh_system_check_start(s->system, s->t, s->q, s->v, &f->start_report) == NH_OK;
+    if (f->consistent)
+        f->consistent = start_contacts(&f->started, s, &f->start_report) == NH_OK;
     const nh_status ranks = nh_system_rank(s->system, s->t, s->q, s->v, &f->rank, report);
     if (ranks == NH_NO_MEMORY)
         return ranks;
@@ -252,6 +256,8 @@ static void print_structure(const finding *f)
     else
         printf("no driver and passengers\n");
     print_fibration(f->subject);
+    if (nh_system_items(f->system) > 0)
+        return;
     put_label("reversible");
     printf("%s\n", answer_name(facts->reversible));
     print_reversals(f->subject);
@@ -259,6 +265,8 @@ static void print_structure(const finding *f)
 
 static void print_conserved(const finding *f)
 {
+    if (nh_system_items(f->system) > 0) /* different things in different modes */
+        return;
     put_label("conserved");
     if (remark_integrals(f->system) == 0)
         printf("nothing found");
@@ -312,7 +320,12 @@ static void print_methods(const finding *f)
     printf("%s\n", names[0] ? names : "none applies");
     char before[8192] = ""; /* a reason that concerns many methods is shown once */
     size_t used = 0;
-    for (int i = 0, shown = 0; i < nh_method_count(); i++) {
+    const bool modes = nh_system_items(f->system) > 0;
+    if (modes) {
+        put_label("not");
+        printf("the others, which cannot follow contacts and grips: these change the equations\n");
+    }
+    for (int i = 0, shown = 0; i < nh_method_count() && !modes; i++) {
         applicable a = method_applies(i, f->system);
         if (a.applies || strstr(before, a.reason))
             continue;
@@ -337,6 +350,7 @@ static void print_text(const finding *f)
     print_parameters(f);
     print_inputs(f);
     print_constraints(f);
+    print_contacts(f->subject, f->started);
     print_structure(f);
     print_frequencies(f->subject);
     print_conserved(f);
@@ -442,7 +456,8 @@ static void put_facts(json *j, const finding *f)
     json_integer(j, "constraint_entries", facts->constraint_entries);
     json_boolean(j, "symmetries", facts->symmetries);
     json_row(j, "conserved");
-    for (int i = 0; i < remark_integrals(f->system); i++)
+    const bool modes = nh_system_items(f->system) > 0; /* with different integrals */
+    for (int i = 0; !modes && i < remark_integrals(f->system); i++)
         json_text(j, NULL, nh_system_integral_name(f->system, i));
     json_close_row(j);
 }
@@ -493,6 +508,7 @@ static void print_json(const finding *f)
     json_close_object(&j);
     put_inputs(&j, s);
     put_constraints(&j, s);
+    put_contacts(&j, f->subject, f->started);
     put_facts(&j, f);
     put_frequencies(&j, f->subject);
     put_start(&j, f);
@@ -532,6 +548,7 @@ static int run(const options *given)
             print_text(&f);
         if (!answer && !f.consistent)
             answer = complain_report(&f.start_report);
+        nh_run_free(f.started);
     }
     subject_free(&s);
     return answer;

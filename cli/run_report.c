@@ -180,6 +180,7 @@ void print_text(const run_job *job)
     print_columns(job, width, 1 + s->coordinates, s->velocities);
     /* if the energy is not conserved, its change is not an error */
     bool kept = nh_system_facts(s->system)->keeps_energy;
+    kept &= nh_system_items(s->system) == 0;
     for (int i = 0; i < nh_system_events(s->system); i++)
         kept &= !nh_system_event_acts(s->system, i);
     printf("  %-*s  %.12g, largest %s %.3g\n", width, "energy", last_value(job, energy),

@@ -296,6 +296,15 @@ NH_API int nh_system_events(const nh_system *system);
 NH_API const char *nh_system_event_name(const nh_system *system, int index);
 NH_API bool nh_system_event_acts(const nh_system *system, int index);
 
+/* Contacts, which can open, and constraints with a grip, which can slip, in the order of the model.
+ * Runs record for each of them the columns NAME.mode (as nh_run_mode) and NAME.dissipated. */
+NH_API int nh_system_items(const nh_system *system);
+NH_API const char *nh_system_item_name(const nh_system *system, int index);
+NH_API bool nh_system_item_is_contact(const nh_system *system, int index);
+/* "closed" or "open" for a contact, "held", "slipping" or "free" (without load) for a grip, from
+ * the number that nh_run_mode returns. */
+NH_API const char *nh_system_mode_name(const nh_system *system, int index, int mode);
+
 /* v' and the Lagrange multipliers of the continuous equations of motion; either may be NULL. */
 NH_API nh_status nh_system_acceleration(const nh_system *system, double t, const double *q,
                                         const double *v, double *acceleration, double *multipliers,
@@ -613,6 +622,9 @@ NH_API double nh_run_seconds(const nh_run *run); /* spent stepping */
 NH_API int nh_run_ended(const nh_run *run, int member, double *t);
 /* How often an event has happened to a member. Only events that the run detects are counted. */
 NH_API int64_t nh_run_event_count(const nh_run *run, int member, int event);
+/* The mode of a contact or grip of a member that was started: 1 closed or held, 0 open or slipping,
+ * -1 free. */
+NH_API int nh_run_mode(const nh_run *run, int member, int item);
 /* The name of an event, including your own event functions; NULL past the end. */
 NH_API const char *nh_run_event_name(const nh_run *run, int event);
 

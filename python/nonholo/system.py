@@ -246,6 +246,20 @@ class System(Immutable):
         return self._names(lib.nh_system_observables, lib.nh_system_observable_name)
 
     @cached_property
+    def contacts(self) -> list[str]:
+        """The names of contacts, which can open. Trajectories have the columns ``NAME.mode`` and ``NAME.dissipated``."""
+        return self._items(True)
+
+    @cached_property
+    def grips(self) -> list[str]:
+        """The names of constraints with a ``grip``, which can slip."""
+        return self._items(False)
+
+    def _items(self, contacts: bool) -> list[str]:
+        names = self._names(lib.nh_system_items, lib.nh_system_item_name)
+        return [name for i, name in enumerate(names) if lib.nh_system_item_is_contact(self._handle, i) == contacts]
+
+    @cached_property
     def inputs(self) -> list[str]:
         """The names of the inputs, which are among the columns of a trajectory."""
         return self._names(lib.nh_system_inputs, lib.nh_system_input_name)

@@ -79,6 +79,8 @@ class Trajectory(Immutable):
         self.events: list[Event] = simulation.events()
         ended = lib.nh_run_ended(simulation.run, 0, None)
         self.event: str | None = simulation.event_name(ended) if ended >= 0 else None  #: the event that ended the run
+        #: what each contact and grip does at the end: "closed" or "open"; "held", "slipping" or "free"
+        self.modes: dict[str, str] = simulation.modes()
         self._simulation = simulation  # for states between the points
         self._table = simulation.table()
         self.columns: list[str] = simulation.columns()
@@ -255,6 +257,11 @@ class _Simulation(Immutable):
     def events(self) -> list[Event]:
         places = (lib.nh_simulation_event(self.handle, i).contents for i in range(lib.nh_simulation_events(self.handle)))
         return [Event(self.event_name(place.event), place.t, place.direction) for place in places]
+
+    def modes(self) -> dict[str, str]:
+        system = self.system._handle
+        mode = {i: lib.nh_run_mode(self.run, 0, i) for i in range(lib.nh_system_items(system))}
+        return {_text(lib.nh_system_item_name(system, i)): _text(lib.nh_system_mode_name(system, i, at)) for i, at in mode.items()}
 
     def arrived(self) -> bool:
         return lib.nh_run_steps(self.run) == self.plan.steps or lib.nh_run_ended(self.run, 0, None) >= 0

@@ -9,8 +9,8 @@
 struct nh_impact_solver {
     nh_mode_solver *modes;
     nh_routh *routh;
-    int *row, *index, *components;                          /* [items + 1], [rows], [items] */
-    double *response, *kinetic, *held, *velocity, *impulse; /* of one contact and its grips */
+    int *row, *index, *components; /* [items + 1], [rows], [items] */
+    double *response, *kinetic, *held, *velocity, *before, *impulse; /* of one contact */
     nh_mode_item *item;
     double *free, *nothing; /* [rows] */
     nh_arena arena;
@@ -30,6 +30,7 @@ nh_impact_solver *nh_impact_solver_create(int items, int rows)
     s->kinetic = nh_arena_array(&arena, square, number);
     s->held = nh_arena_array(&arena, square, number);
     s->velocity = nh_arena_array(&arena, rows, number);
+    s->before = nh_arena_array(&arena, rows, number);
     s->impulse = nh_arena_array(&arena, rows, number);
     s->item = nh_arena_array(&arena, items, sizeof *s->item);
     s->free = nh_arena_array(&arena, rows, number);
@@ -63,6 +64,16 @@ static bool takes_part(const nh_impact_problem *p, int contact, bool alone, int 
     return p->item[k].components > 0 && (alone || (p->contact && p->contact[k] == contact));
 }
 
+static void add_taken(const nh_impact_solver *s, nh_impact_answer *answer, int items, int row,
+                      double energy)
+{
+    int item = 0;
+    while (item + 1 < items && s->row[item + 1] <= row)
+        item++;
+    if (answer->taken)
+        answer->taken[item] += energy;
+}
+
 /* The impact of one contact with its grips (alone: with all), by Routh's method. */
 static nh_status hit_one(nh_impact_solver *s, const nh_impact_problem *p, int contact, bool alone,
                          nh_impact_answer *answer, nh_report *report)
@@ -78,7 +89,7 @@ static nh_status hit_one(nh_impact_solver *s, const nh_impact_problem *p, int co
     }
     const double *held = p->held ? p->held : p->kinetic;
     for (int i = 0; i < n; i++) {
-        s->velocity[i] = answer->velocity[s->index[i]];
+        s->before[i] = s->velocity[i] = answer->velocity[s->index[i]];
         for (int j = 0; j < n; j++) {
             size_t at = (size_t)s->index[i] * p->rows + s->index[j];
             s->response[i * n + j] = p->response[at];
@@ -97,8 +108,11 @@ static nh_status hit_one(nh_impact_solver *s, const nh_impact_problem *p, int co
         for (int i = 0; i < p->rows; i++)
             answer->velocity[i] += p->response[i * p->rows + s->index[j]] * s->impulse[j];
     }
-    for (int i = 0; i < n; i++) /* exactly at rest where it is */
+    for (int i = 0; i < n; i++) { /* exactly at rest where it is */
         answer->velocity[s->index[i]] = s->velocity[i];
+        add_taken(s, answer, p->items, s->index[i],
+                  -0.5 * (s->before[i] + s->velocity[i]) * s->impulse[i]);
+    }
     return NH_OK;
 }
 
@@ -221,6 +235,8 @@ static int single_contact(const nh_impact_solver *s, const nh_impact_problem *p)
 static void begin(const nh_impact_problem *p, nh_impact_answer *answer)
 {
     memset(answer->impulse, 0, p->rows * sizeof(double));
+    if (answer->taken)
+        memset(answer->taken, 0, p->items * sizeof(double));
     memcpy(answer->velocity, p->velocity, p->rows * sizeof(double));
     answer->factor = 1;
     answer->impacts = 1;
@@ -262,8 +278,13 @@ nh_status nh_impact_solve(nh_impact_solver *s, const nh_impact_problem *p, nh_im
             single = -1;
         }
     }
-    if (!p->in_turn && single < 0)
-        return hit_at_once(s, p, answer, report);
+    if (!p->in_turn && single < 0) {
+        status = hit_at_once(s, p, answer, report);
+        for (int i = 0; i < p->rows; i++)
+            add_taken(s, answer, p->items, i,
+                      -0.5 * (p->velocity[i] + answer->velocity[i]) * answer->impulse[i]);
+        return status;
+    }
     if (status == NH_OK) {
         set_lost(p, answer);
         set_modes(s, p, answer);

@@ -36,6 +36,7 @@ typedef struct nh_impact_problem {
 typedef struct nh_impact_answer {
     double *impulse, *velocity; /* [rows], of the caller: P and u+ */
     unsigned char *mode;        /* [items], of the caller or NULL: as the impact ends */
+    double *taken;              /* [items], of the caller or NULL: the energy that each takes */
     double lost;                /* energy, -(u + u+) P/2 of ideal constraints: never negative */
     double factor;              /* on the coefficients of restitution; 1 unless energy would grow */
     int impacts;                /* 1, or how many in turn */

@@ -244,6 +244,11 @@ static nh_status open_workplace(workplace *w, const nh_system *system,
     if (w->given.fmi != 0 && w->given.fmi != 2 && w->given.fmi != 3)
         return nh_fail(report, NH_BAD_ARGUMENT, "only FMI 2 and 3 are supported, not %d",
                        w->given.fmi);
+    if (nh_system_items(system) > 0)
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "'%s' can open or slip, which changes the equations during a motion; models "
+                       "with contacts or grips cannot be exported",
+                       nh_system_item_name(system, 0));
     for (int i = 0; i < nh_system_events(system); i++)
         if (nh_system_event_acts(system, i) && !w->format->acts)
             return nh_fail(

@@ -445,11 +445,26 @@ static nh_status equations_fit(const nh_choice *choice, const nh_system *system,
     return NH_OK;
 }
 
+nh_status nh_refuse_modes(const char *method, const char *how, nh_report *report)
+{
+    char names[256] = "";
+    for (int i = 0; i < nh_method_count(); i++)
+        if (nh_method_at(i)->keeps_nodes)
+            snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s",
+                     names[0] ? ", " : "", nh_method_name(nh_method_at(i)));
+    return nh_fail(report, NH_NOT_APPLICABLE,
+                   "%s%s cannot follow contacts and grips, which change the equations where they "
+                   "open or slip; the methods that can are %s",
+                   method, how, names);
+}
+
 /* What the system must contain for the method, and what it must not contain. */
 static nh_status parts_fit(const nh_choice *choice, const nh_system *system, nh_report *report)
 {
     const char *method = choice->method->name, *name = system->name;
     const unsigned needs = nh_choice_needs(choice);
+    if (nh_system_items(system) > 0 && !choice->method->keeps_nodes)
+        return nh_refuse_modes(method, "", report);
     if (needs & NH_NEEDS_ROTATIONS && system->shape.rotations == 0)
         return nh_fail(report, NH_NOT_APPLICABLE, "%s needs rotations; %s has none", method, name);
     if (needs & NH_NEEDS_ROTATIONS && system->shape.positions > system->shape.rotations)

@@ -239,6 +239,44 @@ static bool is_bilateral(nh_builder *b, nh_expr limit)
     return found;
 }
 
+static bool needs_reaction_of(nh_builder *b, const nh_problem_item *from, const nh_problem_item *of)
+{
+    nh_partials slope;
+    bool found = false;
+    for (int c = 0; c < 2 * from->components && !from->contact; c++) {
+        const nh_expr limit = c % 2 ? from->still[c / 2] : from->limit[c / 2];
+        if (!nh_gradient(b->problem->graph, limit, NH_X, &slope))
+            return false;
+        for (size_t i = 0; i < slope.count; i++)
+            for (int k = 0; k < of->components; k++)
+                found |= of->reaction[k] == (int)slope.entry[i].index;
+        nh_partials_free(&slope);
+    }
+    return found;
+}
+
+/* Whether the limit of an item depends on the force of another, directly or through others. */
+static bool depends_on(nh_builder *b, int item, int other, int depth)
+{
+    const nh_problem *p = b->problem;
+    for (int i = 0; i < p->items && depth > 0; i++)
+        if (!p->item[i].contact && needs_reaction_of(b, p->item + item, p->item + i) &&
+            (i == other || depends_on(b, i, other, depth - 1)))
+            return true;
+    return false;
+}
+
+static void check_cycles(nh_builder *b)
+{
+    const nh_problem *p = b->problem;
+    for (int i = 0; i < p->items && !b->x.status; i++)
+        if (!p->item[i].contact && depends_on(b, i, i, p->items))
+            FAIL_AT(b, p->item[i].place,
+                    "the limit of '%s' depends on its own force, through the limits of other "
+                    "grips; expected reactions of contacts or of constraints that always hold",
+                    p->item[i].name);
+}
+
 /* The slip is linear or affine in the velocities. */
 static void check_slip(nh_builder *b, const nh_statement *s, const char *name, nh_expr value)
 {
@@ -573,6 +611,7 @@ void nh_finish_items(nh_builder *b)
     for (int i = 0; i < p->items && !b->x.status; i++)
         for (int c = 0; c < p->item[i].components && !p->item[i].contact; c++)
             p->item[i].bilateral |= is_bilateral(b, p->item[i].still[c]);
+    check_cycles(b);
     take_numbers(b);
     find_values(b);
     add_friction(b);

@@ -256,7 +256,7 @@ bool nh_contacts_change(nh_event_walk *k, double *node)
         if (c->excluded[i]) {
             nh_fail(&c->report, NH_NOT_CONVERGED,
                     "t = %.10g: the limit of '%s' becomes negative, because the reaction of a "
-                    "constraint changes its sign there; use the reaction of a contact, or abs(..)",
+                    "constraint changes its sign there; use the reaction of a contact",
                     node[NODE_T], c->problem->item[i].name);
             return fails(k, node[NODE_T]);
         }

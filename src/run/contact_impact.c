@@ -67,6 +67,7 @@ static nh_status solve_impact(nh_run *run, double *node, double *inputs, nh_repo
     gather_impact(c, &p);
     double *velocity = p.constant[1] + rows, *impulse = velocity + rows, *after = impulse + rows;
     double *restitution = after + rows, *v = node + NODE_Q + c->layout.n;
+    double taken[64];
     int contact[64];
     if (p.items > 64)
         return nh_fail(report, NH_TOO_LARGE,
@@ -100,7 +101,8 @@ static nh_status solve_impact(nh_run *run, double *node, double *inputs, nh_repo
                                        .contact = contact,
                                        .in_turn = c->problem->impacts_in_turn,
                                        .rest = rest};
-    nh_impact_answer answer = {.impulse = impulse, .velocity = after, .mode = c->mode};
+    nh_impact_answer answer = {
+        .impulse = impulse, .velocity = after, .mode = c->mode, .taken = taken};
     nh_report why;
     const nh_status status = nh_impact_solve(c->impacts, &problem, &answer, &why);
     if (status != NH_OK)
@@ -110,10 +112,8 @@ static nh_status solve_impact(nh_run *run, double *node, double *inputs, nh_repo
                        "at t = %.10g several contacts hit at once, and energy would have grown: "
                        "the coefficients of restitution were multiplied by %.4g there",
                        node[NODE_T], answer.factor);
-    for (int i = 0, row = 0; i < p.items; i++)
-        for (int k = 0; k < c->problem->item[p.item[i]].components; k++, row++)
-            nh_contact_numbers_of(c, inputs, p.item[i])[NH_ITEM_LOST] -=
-                (velocity[row] + after[row]) / 2 * impulse[row];
+    for (int i = 0; i < p.items; i++)
+        nh_contact_numbers_of(c, inputs, p.item[i])[NH_ITEM_LOST] += taken[i];
     apply_impulses(c, &p, impulse, v);
     return NH_OK;
 }

@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/status.h"
+#include "model/source.h"
 #include "run/contact_rows.h"
 #include "system/start.h"
 
@@ -267,17 +269,46 @@ static void put_mode(nh_run *run, const double *node, double *inputs)
     }
 }
 
-static nh_status check_gaps(const nh_contacts *c, const double *node, nh_report *report)
+/* The coordinates that differ in the nearest state in which the gap of a contact is zero. */
+static void name_nearest(nh_run *run, const double *from, const double *inputs, int item,
+                         char *text, size_t size)
 {
+    nh_contacts *c = run->contacts;
+    const int n = run->system->coordinates, row = c->row_of[item];
+    double *node = run->crossings->at, *q = node + NODE_Q;
+    memcpy(node, from, run->crossings->node_size * sizeof *node);
+    for (int round = 0; round < 20; round++) {
+        nh_contacts_evaluate(run, node, inputs);
+        const double by = nh_contact_gap(c, item) / c->response[row * c->layout.rows + row];
+        for (int i = 0; i < n; i++)
+            q[i] -= by * nh_contact_row_at(c, row).B[i];
+    }
+    text[0] = 0;
+    for (int i = 0, shown = 0; i < n && shown < 4; i++)
+        if (fabs(q[i] - from[NODE_Q + i]) > at_rest * (1 + fabs(q[i])))
+            nh_print(text + strlen(text), size - strlen(text), "%s%s = %.10g", shown++ ? ", " : "",
+                     c->problem->coordinate_name[i], q[i]);
+    nh_contacts_evaluate(run, from, inputs);
+}
+
+static nh_status check_gaps(nh_run *run, const double *node, const double *inputs,
+                            nh_report *report)
+{
+    const nh_contacts *c = run->contacts;
+    const nh_problem *p = c->problem;
+    const nh_source source = {.file = p->file, .text = p->text, .length = strlen(p->text)};
+    char nearest[300];
     for (int i = 0; i < c->layout.items; i++) {
         const double gap = nh_contact_gap(c, i);
-        if (!c->problem->item[i].contact ||
+        if (!p->item[i].contact ||
             gap >= -at_rest * nh_contact_terms(c, c->row_of[i], node + NODE_Q))
             continue;
-        return nh_fail(report, NH_BAD_START,
-                       "the gap of contact '%s' is %.6g at the start; expected one that is not "
-                       "negative: move the bodies apart by %.6g",
-                       c->problem->item[i].name, gap, -gap);
+        name_nearest(run, node, inputs, i, nearest, sizeof nearest);
+        nh_fail_at(report, &source, p->item[i].place,
+                   "the gap of contact '%s' is %.6g at the start; expected one that is not "
+                   "negative: the nearest state without overlap has %s",
+                   p->item[i].name, gap, nearest);
+        return NH_BAD_START;
     }
     return NH_OK;
 }
@@ -305,7 +336,7 @@ nh_status nh_contacts_decide(nh_run *run, double *node, double *inputs, bool fir
             c->before[i] = NH_HOLD_NONE;
     }
     nh_contacts_evaluate(run, node, inputs);
-    nh_status status = first ? check_gaps(c, node, report) : NH_OK;
+    nh_status status = first ? check_gaps(run, node, inputs, report) : NH_OK;
     nh_contacts_find_touching(c, node);
     for (int i = 0; i < c->layout.items; i++)
         c->size[i] = nh_contact_speed_size(c, i, node);

@@ -11,20 +11,11 @@
 
 /* ---- creation ---- */
 
+/* What nh_choice_applies does not know of. */
 static nh_status refuse_method(const nh_run *run, const nh_run_options *options, nh_report *report)
 {
-    const nh_method *method = run->choice.method;
-    char names[256] = "";
-    if (method->keeps_nodes && !run->pace && !options->compose)
-        return NH_OK;
-    for (int i = 0; i < nh_method_count(); i++)
-        if (nh_method_at(i)->keeps_nodes)
-            snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s",
-                     names[0] ? ", " : "", nh_method_name(nh_method_at(i)));
-    return nh_fail(report, NH_NOT_APPLICABLE,
-                   "%s%s cannot follow contacts and grips, which change the equations where they "
-                   "open or slip; the methods that can are %s",
-                   method->name, options->compose ? " in composed steps" : "", names);
+    const char *how = options->compose ? " in composed steps" : run->pace ? " with a pace" : NULL;
+    return how ? nh_refuse_modes(run->choice.method->name, how, report) : NH_OK;
 }
 
 static bool make_arrays(nh_contacts *c)
@@ -276,6 +267,14 @@ nh_status nh_contacts_begin(nh_run *run, int member, nh_report *report)
     memcpy(g->block, w->fresh + NODE_Q, 2 * (size_t)w->n * sizeof *g->block);
     nh_contacts_set_sides(run, nh_crossings_kept(w, member), w->inputs);
     return NH_OK;
+}
+
+int nh_run_mode(const nh_run *run, int member, int item)
+{
+    const nh_contacts *c = run->contacts;
+    if (!c || member < 0 || member >= run->members || item < 0 || item >= c->layout.items)
+        return -1;
+    return (int)nh_contact_numbers_of(c, inputs_of(run, run->group + member), item)[NH_ITEM_SHOWN];
 }
 
 /* ---- energy ---- */

@@ -12,6 +12,33 @@ int nh_system_items(const nh_system *system)
     return p && !p->is_mode ? p->items : 0;
 }
 
+static const nh_problem_item *item_at(const nh_system *system, int index)
+{
+    const bool is_there = index >= 0 && index < nh_system_items(system);
+    return is_there ? system->mechanics->problem->item + index : NULL;
+}
+
+const char *nh_system_item_name(const nh_system *system, int index)
+{
+    const nh_problem_item *item = item_at(system, index);
+    return item ? item->name : NULL;
+}
+
+bool nh_system_item_is_contact(const nh_system *system, int index)
+{
+    const nh_problem_item *item = item_at(system, index);
+    return item && item->contact;
+}
+
+const char *nh_system_mode_name(const nh_system *system, int index, int mode)
+{
+    static const char *const of_grip[] = {"free", "slipping", "held"};
+    const nh_problem_item *item = item_at(system, index);
+    if (!item || mode < -1 || mode > 1)
+        return NULL;
+    return !item->contact ? of_grip[1 + mode] : mode == 1 ? "closed" : "open";
+}
+
 static nh_status build(nh_system **out, const nh_problem *from, const nh_hold *hold,
                        nh_report *report)
 {

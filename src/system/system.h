@@ -36,8 +36,7 @@ struct nh_system {
 /* The system of a mode, hold[items]; it belongs to the given one. */
 nh_status nh_system_mode(const nh_system **out, const nh_system *system, const nh_hold *hold,
                          nh_report *report);
-/* Contacts and grips; 0 also for the system of one mode. */
-int nh_system_items(const nh_system *system);
+/* nh_system_items is 0 for it. */
 void nh_system_free_modes(nh_system *system);
 /* Takes ownership of the problem, also on failure. */
 nh_status nh_system_build_on(nh_system **out, nh_problem *problem, nh_report *report);
