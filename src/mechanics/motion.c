@@ -138,6 +138,11 @@ static bool solve_motion(nh_motion *w)
     if (!nh_dense_factor(all, A, w->pivot))
         return false;
     nh_dense_solve(all, A, w->pivot, x);
+    double most = 0;
+    for (int i = 0; i < all; i++)
+        most = fmax(most, fabs(x[i]));
+    for (int j = n; j < all; j++) /* a reaction that is round-off is none */
+        x[j] = fabs(x[j]) > 1e-13 * most ? x[j] : 0;
     bool ok = true;
     for (int i = 0; i < all; i++) {
         *(i < n ? w->a + i : w->lambda + i - n) = x[i] * unit[i];
@@ -167,12 +172,26 @@ static void find_rates(nh_motion *w)
     }
 }
 
+/* Quaternions have length 1: elsewhere they are no attitudes, and relations that hold between the
+ * momenta of rotations do not hold. */
+static void normalise_quaternions(nh_motion *w)
+{
+    const nh_problem *p = w->s->problem;
+    for (int i = 0; i < p->rotations; i++) {
+        double *e = w->q + p->rotation[i].first;
+        const double length = sqrt(e[0] * e[0] + e[1] * e[1] + e[2] * e[2] + e[3] * e[3]);
+        for (int k = 0; k < 4 && length > 0; k++)
+            e[k] /= length;
+    }
+}
+
 bool nh_motion_at(nh_motion *w, int index)
 {
     const nh_mechanics *s = w->s;
     nh_probe_move(&w->probe, 10 * (index / 2) + index % 2); /* near the start, in one unit */
     memcpy(w->q, w->probe.q, (size_t)s->n * sizeof *w->q);
     memcpy(w->v, w->probe.v, (size_t)s->n * sizeof *w->v);
+    normalise_quaternions(w);
     double t = w->probe.t, change = s->m ? 1 : 0;
     bool ok = evaluate(w, t);
     for (int iteration = 0; ok && change > 1e-15 && iteration < 30; iteration++) {

@@ -31,8 +31,22 @@ typedef struct search {
 static void add_field(search *w, nh_field_kind kind, int of, int velocity)
 {
     if (w->columns < COLUMNS_MAX)
-        w->field[w->columns] = (nh_field_term){kind, of, velocity, 1};
+        w->field[w->columns] =
+            (nh_field_term){.kind = kind,
+                            .of = of,
+                            .velocity = velocity,
+                            .first = kind < NH_FIELD_SPACE ? 0 : w->s->problem->rotation[of].first,
+                            .c = 1};
     w->columns++;
+}
+
+/* Numbers of a quaternion, which mean something together only. */
+static bool is_part_of_rotation(const nh_problem *p, int i)
+{
+    bool part = false;
+    for (int r = 0; r < p->rotations; r++)
+        part = part || (i >= p->rotation[r].first && i < p->rotation[r].first + 4);
+    return part;
 }
 
 /* From simple to less simple; fewer kinds if there would be too many fields. */
@@ -45,15 +59,21 @@ static void list_fields(search *w)
     int all = 1 + n * (1 + problem->coordinates + angles);
     w->columns = 1;
     for (int j = 0; j < n; j++)
-        add_field(w, NH_FIELD_ONE, 0, j);
+        if (!is_part_of_rotation(problem, j))
+            add_field(w, NH_FIELD_ONE, 0, j);
+    for (int r = 0; r < problem->rotations; r++)
+        for (int k = 0; k < 6; k++)
+            add_field(w, k < 3 ? NH_FIELD_SPACE : NH_FIELD_BODY, r, k % 3);
     if (all > COLUMNS_MAX)
         return;
     for (int i = 0; i < problem->coordinates; i++)
-        for (int j = 0; !problem->angle[i] && j < n; j++)
-            add_field(w, NH_FIELD_LINEAR, i, j);
+        for (int j = 0; !problem->angle[i] && !is_part_of_rotation(problem, i) && j < n; j++)
+            if (!is_part_of_rotation(problem, j))
+                add_field(w, NH_FIELD_LINEAR, i, j);
     for (int i = 0; i < problem->coordinates; i++)
         for (int j = 0; problem->angle[i] && j < 2 * n; j++)
-            add_field(w, j % 2 ? NH_FIELD_SIN : NH_FIELD_COS, i, j / 2);
+            if (!is_part_of_rotation(problem, j / 2))
+                add_field(w, j % 2 ? NH_FIELD_SIN : NH_FIELD_COS, i, j / 2);
 }
 
 static double field_value(nh_field_term f, const double *q)
@@ -72,12 +92,34 @@ static double field_rate(nh_field_term f, const double *q, const double *v)
                                        : cos(q[f.of]) * v[f.of];
 }
 
+/* p.xi, or with absolute values of its terms. A turn about the axis k at the rate 1 is half of the
+ * product of the k-th unit and the quaternion: from the left in space, from the right in the
+ * body. */
+static double turned(nh_field_term f, const double *quaternion, const double *momentum, bool size)
+{
+    static const int place[3][4] = {{1, 0, 3, 2}, {2, 3, 0, 1}, {3, 2, 1, 0}};
+    static const int left[3][4] = {{-1, 1, -1, 1}, {-1, 1, 1, -1}, {-1, -1, 1, 1}};
+    static const int right[3][4] = {{-1, 1, 1, -1}, {-1, -1, 1, 1}, {-1, 1, -1, 1}};
+    const int k = f.velocity, *sign = f.kind == NH_FIELD_SPACE ? left[k] : right[k];
+    double sum = 0;
+    for (int i = 0; i < 4; i++) {
+        const double term = 0.5 * quaternion[f.first + place[k][i]] * momentum[f.first + i];
+        sum += size ? fabs(term) : sign[i] * term;
+    }
+    return sum;
+}
+
+static double field_momentum(nh_field_term f, const double *q, const double *p)
+{
+    return f.kind >= NH_FIELD_SPACE ? turned(f, q, p, false) : field_value(f, q) * p[f.velocity];
+}
+
 double nh_found_value(const nh_found_integral *found, double energy, const double *q,
                       const double *p)
 {
     double sum = found->energy ? energy : 0;
     for (int i = 0; i < found->terms; i++)
-        sum += found->term[i].c * field_value(found->term[i], q) * p[found->term[i].velocity];
+        sum += found->term[i].c * field_momentum(found->term[i], q, p);
     return sum;
 }
 
@@ -92,10 +134,15 @@ static void sample(const search *w, double *rate, double *size, double *value)
     value[0] = m->energy;
     for (int c = 1; c < w->columns; c++) {
         nh_field_term f = w->field[c];
+        value[c] = field_momentum(f, m->q, m->p);
+        if (f.kind >= NH_FIELD_SPACE) {
+            rate[c] = turned(f, m->q, m->p_rate, false) + turned(f, m->v, m->p, false);
+            size[c] = turned(f, m->q, m->p_rate_size, true) + turned(f, m->v, m->p, true);
+            continue;
+        }
         double there = field_value(f, m->q), moved = field_rate(f, m->q, m->v);
         rate[c] = there * m->p_rate[f.velocity] + moved * m->p[f.velocity];
         size[c] = fabs(there) * m->p_rate_size[f.velocity] + fabs(moved * m->p[f.velocity]);
-        value[c] = there * m->p[f.velocity];
     }
 }
 
@@ -311,14 +358,18 @@ static void name_term(const nh_problem *problem, nh_field_term f, bool first, ch
     char number[40] = "";
     if (fabs(f.c) != 1)
         nh_print(number, sizeof number, "%.6g*", fabs(f.c));
+    const char *sign = first ? (f.c < 0 ? "-" : "") : f.c < 0 ? " - " : " + ";
+    if (f.kind >= NH_FIELD_SPACE) {
+        snprintf(out, room, "%s%s%s(%s)[%d]", sign, number,
+                 f.kind == NH_FIELD_SPACE ? "space" : "body", problem->rotation[f.of].name,
+                 f.velocity + 1);
+        return;
+    }
     const char *x = f.kind == NH_FIELD_ONE ? "" : problem->coordinate_name[f.of];
     static const char *const before[] = {"", "", "cos(", "sin("}, *const after[] = {"", "*", ")*",
                                                                                     ")*"};
-    snprintf(out, room, "%s%s%s%s%s%s",
-             first     ? (f.c < 0 ? "-" : "")
-             : f.c < 0 ? " - "
-                       : " + ",
-             number, before[f.kind], x, after[f.kind], problem->velocity_name[f.velocity]);
+    snprintf(out, room, "%s%s%s%s%s%s", sign, number, before[f.kind], x, after[f.kind],
+             problem->velocity_name[f.velocity]);
 }
 
 static char *name_of(const nh_problem *problem, const nh_found_integral *found)

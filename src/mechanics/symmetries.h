@@ -4,16 +4,20 @@
 
 #include "mechanics/probe.h"
 
-/* A term of p.xi: c f(q) p_j, with f = 1, q_i, cos q_i or sin q_i. */
+/* A term of p.xi: c f(q) p_j, with f = 1, q_i, cos q_i or sin q_i, or c times the angular momentum
+ * of a rotation about an axis of space or of the body. */
 typedef enum nh_field_kind {
     NH_FIELD_ONE,
     NH_FIELD_LINEAR,
     NH_FIELD_COS,
-    NH_FIELD_SIN
+    NH_FIELD_SIN,
+    NH_FIELD_SPACE,
+    NH_FIELD_BODY
 } nh_field_kind;
 typedef struct nh_field_term {
     nh_field_kind kind;
-    int of, velocity;
+    int of, velocity; /* i and j; of rotations the number of the rotation and of the axis */
+    int first;        /* of rotations: the first number of the quaternion */
     double c;
 } nh_field_term;
 

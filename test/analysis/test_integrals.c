@@ -152,6 +152,22 @@ int main(void)
                  "momentum of w3; energy + momentum of -0.833333*x*w1 - 0.833333*y*w2; momentum of "
                  "x' + 2*w2; momentum of y' - 2*w1; momentum of x*y' - 0.833333*x*w1 - y*x' - "
                  "0.833333*y*w2");
+    /* on a plate that may move; the body's momenta are constant, too, since the ball turns evenly
+     */
+    check_listed("model a\ncoordinate X, x, y\nrotation R\nlet w = space(R)\n"
+                 "lagrangian 5/2*X'^2 + (x'^2 + y'^2) + dot(w, w)/40\n"
+                 "constraint x' - X' = 0.3*w[2]\nconstraint y' = -0.3*w[1]\nstart x' = 1\n"
+                 "start solve body(R)\n",
+                 "energy; momentum of X'; momentum of x'; momentum of y'; momentum of space(R)[3]; "
+                 "momentum of body(R)[1]; momentum of body(R)[2]; momentum of body(R)[3]; momentum "
+                 "of X*x' - 0.4*x*X'");
+    /* the angular momentum about the point of contact */
+    check_listed("model a\ncoordinate x, y\nrotation R\nlet w = space(R), b = body(R)\n"
+                 "lagrangian (x'^2 + y'^2 + b[1]^2 + 1.2*b[2]^2 + 1.5*b[3]^2)/2\n"
+                 "constraint x' = 0.5*w[2]\nconstraint y' = -0.5*w[1]\nstart x' = 1\n"
+                 "start solve body(R)\n",
+                 "energy; momentum of x' + 2*space(R)[2]; momentum of y' - 2*space(R)[1]; momentum "
+                 "of space(R)[3]");
     static const char *const scaled[] = {BALL("1e-9"), BALL("1e9")};
     for (int i = 0; i < 2; i++) {
         nh_system *system = build(scaled[i]);
