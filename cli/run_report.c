@@ -323,10 +323,11 @@ static void print_events_json(json *j, const run_job *job)
     json_close_object(j);
 }
 
-/* Of methods that chose their steps there is a number, but no length. */
+/* Of methods that chose their steps there is a number, but no length, unless a step was given. */
 static void print_steps(json *j, const run_job *job)
 {
-    const bool own = job->plan->tolerance > 0 || job->plan->pace > 0;
+    const bool adapts = job->plan->tolerance > 0 || job->plan->pace > 0;
+    const bool own = adapts && !(job->how.step > 0);
     int64_t accepted, rejected;
     nh_run_own_steps(job->run, 0, &accepted, &rejected);
     json_real(j, "step", own ? NAN : job->plan->step);

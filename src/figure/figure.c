@@ -181,6 +181,26 @@ static nh_status first_mistake(const nh_figure *f, nh_report *report)
     return NH_OK;
 }
 
+static bool has_remark(const nh_outcome *o)
+{
+    return o->status != NH_OK && o->status != NH_NOT_APPLICABLE;
+}
+
+/* What failed is a remark, which begins with the labels of the curve that is missing. */
+static void label_remarks(nh_figure *f)
+{
+    for (int i = 0; i < f->case_count * f->method_count; i++) {
+        nh_report *report = &f->outcome[i].report;
+        char text[sizeof report->text];
+        if (!has_remark(&f->outcome[i]))
+            continue;
+        snprintf(text, sizeof text, "%s%s%s: %.1800s", f->methods[i % f->method_count].label,
+                 f->case_count > 1 ? ", " : "",
+                 f->case_count > 1 ? f->cases[i / f->method_count].label : "", report->text);
+        memcpy(report->text, text, sizeof text);
+    }
+}
+
 nh_status nh_figure_run(nh_figure *f, const nh_figure_options *options, nh_report *report)
 {
     double begun = nh_clock_seconds();
@@ -203,7 +223,10 @@ nh_status nh_figure_run(nh_figure *f, const nh_figure_options *options, nh_repor
     if (c.stopped)
         return nh_fail(report, NH_CALLBACK_STOPPED, "%s was stopped", f->name);
     nh_status status = first_mistake(f, report);
-    return status ? status : nh_figure_check(f, report);
+    if (status != NH_OK)
+        return status;
+    label_remarks(f);
+    return nh_figure_check(f, report);
 }
 
 /* ---- access -------------------------------------------------------------------------------- */
@@ -238,11 +261,6 @@ const nh_finding *nh_figure_finding(const nh_figure *figure, int index)
     return &figure->result[index];
 }
 
-static bool has_remark(const nh_outcome *o)
-{
-    return o->status != NH_OK && o->status != NH_NOT_APPLICABLE;
-}
-
 int nh_figure_remarks(const nh_figure *f)
 {
     int count = 0;
@@ -253,16 +271,9 @@ int nh_figure_remarks(const nh_figure *f)
 
 const char *nh_figure_remark(const nh_figure *f, int index)
 {
-    static _Thread_local char text[2400];
-    for (int i = 0; f->outcome && i < f->case_count * f->method_count; i++) {
-        const nh_outcome *o = &f->outcome[i];
-        if (!has_remark(o) || index-- > 0)
-            continue;
-        snprintf(text, sizeof text, "%s%s%s: %s", f->methods[i % f->method_count].label,
-                 f->case_count > 1 ? ", " : "",
-                 f->case_count > 1 ? f->cases[i / f->method_count].label : "", o->report.text);
-        return text;
-    }
+    for (int i = 0; f->outcome && i < f->case_count * f->method_count; i++)
+        if (has_remark(&f->outcome[i]) && index-- == 0)
+            return f->outcome[i].report.text;
     return NULL;
 }
 
