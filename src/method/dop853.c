@@ -3,7 +3,7 @@
  *
  * Order 8. Preserves the constraints and, where the energy is conserved and the constraints are
  * linear in the velocities, the energy (explicit_step.h). The interpolation is of order 7 and takes
- * three more stages, which only steps without a bridge need (explicit_between.h). */
+ * three more stages, which few steps need (explicit_between.h). */
 #define STAGES 12
 #define EXTRA 3
 #define MORE_TERMS 4
@@ -11,7 +11,7 @@
 #define ERROR_ORDER 8
 #define DAMPING 0.02
 #define STABLE 3.8
-#define PIER 0.6
+#define HERMITE_NODE 0.6
 #include "method/explicit.h"
 
 EXPLICIT_KERNEL(dop853);
@@ -111,7 +111,7 @@ static const explicit_entry estimate[] = {
     {0, 8, -0.3503288487499736816886487290},    {0, 9, 0.3341791187130174790297318841},
     {0, 10, 0.8192320648511571246570742613e-1}, {0, 11, -0.2235530786388629525884427845e-1},
 };
-static const explicit_entry bend[] = {
+static const explicit_entry further[] = {
     {0, 0, -0.84289382761090128651353491142e+1},  {0, 5, 0.56671495351937776962531783590},
     {0, 6, -0.30689499459498916912797304727e+1},  {0, 7, 0.23846676565120698287728149680e+1},
     {0, 8, 0.21170345824450282767155149946e+1},   {0, 9, -0.87139158377797299206789907490},
@@ -139,29 +139,12 @@ static const explicit_entry bend[] = {
 };
 
 /* The second estimate is the difference to an embedded method of order 3, with these weights. */
-static const explicit_entry embedded[] = {{1, 0, 0.244094488188976377952755905512},
-                                          {1, 8, 0.733846688281611857341361741547},
-                                          {1, 11, 0.220588235294117647058823529412e-1}};
+static const explicit_entry embedded[] = {{0, 0, 0.244094488188976377952755905512},
+                                          {0, 8, 0.733846688281611857341361741547},
+                                          {0, 11, 0.220588235294117647058823529412e-1}};
 
-#define COUNT(list) (sizeof(list) / sizeof *(list))
-
-static void explicit_coefficients(double *table)
-{
-    double *points = table + TABLE_POINTS, *estimates = points + TABLE_POINTS * TABLE_POINTS;
-    double *last = points + STAGES * TABLE_POINTS, *second = estimates + TABLE_POINTS;
-    explicit_fill(point, COUNT(point), points);
-    explicit_nodes(table);
-    explicit_fill(estimate, COUNT(estimate), estimates);
-    explicit_fill(embedded, COUNT(embedded), estimates);
-    for (int j = 0; j < STAGES; j++)
-        second[j] = last[j] - second[j];
-    explicit_fill(bend, COUNT(bend), estimates + ESTIMATES * TABLE_POINTS);
-}
-
-static int explicit_order(const double *option)
-{
-    return explicit_adapts(option) ? 0 : 8;
-}
+EXPLICIT_TABLE(EXPLICIT_ENTRIES(point), EXPLICIT_ENTRIES(estimate), EXPLICIT_ENTRIES(embedded),
+               EXPLICIT_ENTRIES(further))
 
 const nh_method nh_method_dop853 = {
     .name = "dop853",

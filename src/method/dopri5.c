@@ -30,27 +30,14 @@ static const explicit_entry estimate[] = {
     {0, 0, 71.0 / 57600},      {0, 2, -71.0 / 16695}, {0, 3, 71.0 / 1920},
     {0, 4, -17253.0 / 339200}, {0, 5, 22.0 / 525},    {0, 6, -1.0 / 40},
 };
-static const explicit_entry bend[] = {
+static const explicit_entry further[] = {
     {0, 0, -12715105075.0 / 11282082432}, {0, 2, 87487479700.0 / 32700410799},
     {0, 3, -10690763975.0 / 1880347072},  {0, 4, 701980252875.0 / 199316789632},
     {0, 5, -1453857185.0 / 822651844},    {0, 6, 69997945.0 / 29380423},
 };
 
-#define COUNT(list) (sizeof(list) / sizeof *(list))
-
-static void explicit_coefficients(double *table)
-{
-    double *points = table + TABLE_POINTS, *estimates = points + TABLE_POINTS * TABLE_POINTS;
-    explicit_fill(point, COUNT(point), points);
-    explicit_nodes(table);
-    explicit_fill(estimate, COUNT(estimate), estimates);
-    explicit_fill(bend, COUNT(bend), estimates + ESTIMATES * TABLE_POINTS);
-}
-
-static int explicit_order(const double *option)
-{
-    return explicit_adapts(option) ? 0 : 5;
-}
+EXPLICIT_TABLE(EXPLICIT_ENTRIES(point), EXPLICIT_ENTRIES(estimate),
+               .further = EXPLICIT_ENTRIES(further))
 
 const nh_method nh_method_dopri5 = {
     .name = "dopri5",

@@ -6,9 +6,7 @@
 #define ESTIMATES (k->size[3])
 #define ERROR_ORDER (k->size[4])
 #define SPARE (k->size[5])
-#define DAMPING (TABLE[CONTROLS])
-#define STABLE (TABLE[CONTROLS + 1])
-#define PIER (TABLE[CONTROLS + 2])
+#define HERMITE_NODE (TABLE[CONTROLS + 2])
 #include "method/explicit.h"
 #include "method/explicit_own.h"
 

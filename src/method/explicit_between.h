@@ -1,15 +1,15 @@
 /* States between the ends of an own step of an explicit method. See explicit_own.h.
  *
- * Where the previous step is about as long as this one (which is usual), the state lies on a
- * bridge: the polynomial of degree nine that has the positions, velocities and accelerations at the
+ * Where the previous step is about as long as this one (which is usual), the state lies on
+ * the Hermite polynomial of degree nine that has the positions, velocities and accelerations at the
  * start of the previous step and at the start and end of this one, and the acceleration at one more
  * point within the step. That acceleration is evaluated on the polynomial of degree eight that does
- * without it. So a bridge takes one evaluation, and its velocities are the derivative of its
+ * without it. So this takes one evaluation, and its velocities are the derivative of its
  * positions. In the first step, and where the lengths of two steps differ a lot, the state comes
  * from the method's own interpolation. Both depend on own steps only.
  *
- * A method has bridges if its file defines PIER, the additional point, as a fraction of the
- * step. */
+ * A method has such polynomials if its file defines HERMITE_NODE, the additional point, as a
+ * fraction of the step. */
 #ifndef NH_METHOD_EXPLICIT_BETWEEN_H
 #define NH_METHOD_EXPLICIT_BETWEEN_H
 
@@ -52,9 +52,9 @@ static ASIDE int extend(kernel *k, const flow *f, scalar t, real h, mask lanes, 
         f->change[2 * STATE + c] = select_(lanes, end, f->change[2 * STATE + c]);
     }
     for (int b = 0; b < MORE_TERMS; b++) {
-        real *bend = f->change + (3 + b) * STATE;
-        combine(k, BEND(b), TABLE_POINTS, slope, sum);
-        EACH(c, STATE) bend[c] = select_(lanes, h * sum[c], bend[c]);
+        real *further = f->change + (3 + b) * STATE;
+        combine(k, FURTHER(b), TABLE_POINTS, slope, sum);
+        EACH(c, STATE) further[c] = select_(lanes, h * sum[c], further[c]);
     }
     RELEASE(k);
     return NH_KERNEL_OK;
@@ -72,19 +72,19 @@ static inline void within_extension(const kernel *k, const flow *f, real x, real
     EACH(c, STATE) y[c] = f->from[c] + y[c];
 }
 
-/* ---- bridges ---- */
+/* ---- Hermite polynomials over two steps ---- */
 
-#ifdef PIER
+#ifdef HERMITE_NODE
 
 /* Bounds of the length of the previous step relative to this one. A short previous step multiplies
  * round-off by the inverse cube of that ratio: at a tenth, which is the most by which steps grow,
- * velocities were off by 2e-13 of their size. Below a fifth there is a bridge only if the error of
+ * velocities were off by 2e-13 of their size. Below a fifth there is one only if the error of
  * the step is larger than such round-off; without it, states on the bicycle were 63 times as far
  * off as the ends (test_explicit.c). A long previous step multiplies the error. */
 #define SHORT_BEFORE 0.2
 #define SHORTEST_BEFORE 0.099
 #define LONGEST_BEFORE 5.5
-#define BRIDGE_ROUND_OFF 1e-15
+#define HERMITE_ROUND_OFF 1e-15
 
 /* Terms: x, x y, x^2 y, x^2 y^2, x^3 y^2, x^3 y^3 with y = 1 - x, and the last one times powers of
  * x + r up to the third, where r is the relative length of the previous step. */
@@ -92,7 +92,7 @@ enum { TERMS = 9, OF_ENDS = 5 };
 
 /* The terms at x, and their derivatives. */
 typedef struct terms {
-    real at[TERMS], rate[TERMS], bend[TERMS];
+    real at[TERMS], rate[TERMS], second[TERMS];
 } terms;
 
 static inline void terms_at(real x, real r, int count, terms *of)
@@ -100,14 +100,14 @@ static inline void terms_at(real x, real r, int count, terms *of)
     const real factor[2] = {broadcast(1) - x, x}, sign[2] = {broadcast(-1), broadcast(1)};
     of->at[0] = x;
     of->rate[0] = broadcast(1);
-    of->bend[0] = broadcast(0);
+    of->second[0] = broadcast(0);
     _Pragma("GCC unroll 9") for (int i = 1; i < count; i++)
     {
         const real by = i > OF_ENDS ? x + r : factor[(i - 1) % 2];
         const real slope = i > OF_ENDS ? broadcast(1) : sign[(i - 1) % 2];
         of->at[i] = of->at[i - 1] * by;
         of->rate[i] = fma_(of->rate[i - 1], by, of->at[i - 1] * slope);
-        of->bend[i] = fma_(of->bend[i - 1], by, of->rate[i - 1] * slope * 2.0);
+        of->second[i] = fma_(of->second[i - 1], by, of->rate[i - 1] * slope * 2.0);
     }
 }
 
@@ -142,11 +142,11 @@ static inline piece piece_sum(const real *weight, const piece *coefficient, int 
     return sum;
 }
 
-/* What all components share: the terms at the start of the previous step and at the pier, and the
+/* What all components share: the terms at the start of the previous step and at the node, and the
  * divisors. */
 typedef struct span {
-    terms before, pier;
-    real inverse, pier_inverse;
+    terms before, node;
+    real inverse, node_inverse;
 } span;
 
 static inline span span_of(const kernel *k, real r)
@@ -154,18 +154,18 @@ static inline span span_of(const kernel *k, real r)
     (void)k;
     span s;
     terms_at(-r, r, OF_ENDS + 1, &s.before);
-    terms_at(broadcast(PIER), r, TERMS, &s.pier);
+    terms_at(broadcast(HERMITE_NODE), r, TERMS, &s.node);
     s.inverse = broadcast(1) / s.before.at[OF_ENDS];
-    s.pier_inverse = broadcast(1) / s.pier.bend[TERMS - 1];
+    s.node_inverse = broadcast(1) / s.node.second[TERMS - 1];
     return s;
 }
 
 /* `ratio` is the length of the previous step relative to this one, `error` the error of this step
  * relative to the tolerated one. */
-static inline mask can_bridge(const kernel *k, real ratio, real error)
+static inline mask hermite_is_safe(const kernel *k, real ratio, real error)
 {
     (void)k;
-    const mask safe = less(broadcast(BRIDGE_ROUND_OFF), error * TOLERANCE * ratio * ratio * ratio);
+    const mask safe = less(broadcast(HERMITE_ROUND_OFF), error * TOLERANCE * ratio * ratio * ratio);
     const mask short_one = less(broadcast(SHORTEST_BEFORE), ratio) & safe;
     return (less(broadcast(SHORT_BEFORE), ratio) | short_one) &
            less(ratio, broadcast(LONGEST_BEFORE));
@@ -188,21 +188,21 @@ static inline void lay(kernel *k, const flow *f, const span *s, real h, real who
     const piece q = -piece_get(past) - piece_sum(s->before.at, of, OF_ENDS);
     const piece v = H * piece_get(past + N) - piece_sum(s->before.rate, of, OF_ENDS);
     const piece a =
-        piece_of(square) * piece_get(past + 2 * N) - piece_sum(s->before.bend, of, OF_ENDS);
+        piece_of(square) * piece_get(past + 2 * N) - piece_sum(s->before.second, of, OF_ENDS);
     const piece inverse = piece_of(s->inverse), rate = piece_of(s->before.rate[OF_ENDS]);
-    const piece bend = piece_of(s->before.bend[OF_ENDS]);
+    const piece second = piece_of(s->before.second[OF_ENDS]);
     of[5] = q * inverse;
     of[6] = piece_fma(-rate, of[5], v) * inverse;
-    of[7] = (piece_fma(-bend, of[5], a) * piece_of(broadcast(0.5)) - rate * of[6]) * inverse;
+    of[7] = (piece_fma(-second, of[5], a) * piece_of(broadcast(0.5)) - rate * of[6]) * inverse;
 }
 
-/* Builds the bridge over the current step, in some lanes. */
-static inline int build_bridge(kernel *k, const flow *f, scalar t, real h, mask lanes, real ratio,
-                               real *slope, const real *rise)
+/* Fits the polynomial to the current step and the one before, in some lanes. */
+static inline int fit_hermite(kernel *k, const flow *f, scalar t, real h, mask lanes, real ratio,
+                              real *slope, const real *rise)
 {
     HOLD(k);
     LOCAL(at, STATE + 1);
-    LOCAL(bend, N + 1);
+    LOCAL(second, N + 1);
     LOCAL(several, LANES > 1 ? TERMS * N : 0);
     const span s = span_of(k, ratio);
     const real whole_in = RISE_IS_WHOLE ? broadcast(1) : h, per_h = broadcast(1) / h;
@@ -212,22 +212,22 @@ static inline int build_bridge(kernel *k, const flow *f, scalar t, real h, mask 
         piece of[TERMS - 1];
         lay(k, f, &s, h, whole_in, rise, slope, c, of);
         EACH(i, TERMS - 1) piece_put(laid + i * N + c, of[i]);
-        piece_put(at + c, piece_get(f->y + c) + piece_sum(s.pier.at, of, TERMS - 1));
-        piece_put(at + N + c, piece_of(per_h) * piece_sum(s.pier.rate, of, TERMS - 1));
-        piece_put(bend + c, piece_sum(s.pier.bend, of, TERMS - 1));
+        piece_put(at + c, piece_get(f->y + c) + piece_sum(s.node.at, of, TERMS - 1));
+        piece_put(at + N + c, piece_of(per_h) * piece_sum(s.node.rate, of, TERMS - 1));
+        piece_put(second + c, piece_sum(s.node.second, of, TERMS - 1));
     }
-    TRY_(slope_at(k, t + PIER * SAME(h), at, a));
-    EACH(c, N) laid[(TERMS - 1) * N + c] = fma_(h * h, a[c], -bend[c]) * s.pier_inverse;
+    TRY_(slope_at(k, t + HERMITE_NODE * SAME(h), at, a));
+    EACH(c, N) laid[(TERMS - 1) * N + c] = fma_(h * h, a[c], -second[c]) * s.node_inverse;
     EACH(c, LANES > 1 ? TERMS * N : 0) f->change[c] = select_(lanes, laid[c], f->change[c]);
     (void)lanes;
     RELEASE(k);
     return NH_KERNEL_OK;
 }
 
-static inline void within_bridge(const kernel *k, const flow *f, real x, real *y)
+static inline void hermite_at(const kernel *k, const flow *f, real x, real *y)
 {
     terms s;
-    terms_at(x, k->memory[BRIDGED], TERMS, &s);
+    terms_at(x, k->memory[STEP_RATIO], TERMS, &s);
     const real per_h = broadcast(1) / k->memory[LENGTH];
     EACH_PIECE(c)
     {
@@ -239,13 +239,13 @@ static inline void within_bridge(const kernel *k, const flow *f, real x, real *y
 }
 #endif
 
-/* ---- bridge or interpolation ---- */
+/* ---- one or the other ---- */
 
 /* The step that ends becomes the previous step. */
 static inline void keep_past(const kernel *k, const flow *f, mask good, real h, const real *rise)
 {
-#ifdef PIER
-    if (!BRIDGES)
+#ifdef HERMITE_NODE
+    if (!HERMITE)
         return;
     const real whole_in = RISE_IS_WHOLE ? broadcast(1) : h;
     if (LANES == 1 && IN_BLOCKS(N)) {
@@ -274,14 +274,14 @@ static ASIDE int prepare_interpolation(kernel *k, const flow *f, scalar t, real 
     else
         EACH(c, STATE) f->from[c] = select_(lanes, f->y[c], f->from[c]);
     EACH_ANGLE(KEEP_TURNS)
-#ifdef PIER
-    if (BRIDGES) {
+#ifdef HERMITE_NODE
+    if (HERMITE) {
         const real ratio = k->memory[LENGTH] / h;
-        const mask near = lanes & can_bridge(k, ratio, error);
-        real *bridged = k->memory + BRIDGED;
-        *bridged = select_(lanes, select_(near, ratio, broadcast(0)), *bridged);
+        const mask near = lanes & hermite_is_safe(k, ratio, error);
+        real *ratios = k->memory + STEP_RATIO;
+        *ratios = select_(lanes, select_(near, ratio, broadcast(0)), *ratios);
         if (any(near))
-            TRY_(build_bridge(k, f, t, h, near, ratio, slope, rise));
+            TRY_(fit_hermite(k, f, t, h, near, ratio, slope, rise));
         lanes = lanes & ~near;
         if (!any(lanes))
             return NH_KERNEL_OK;
@@ -294,18 +294,18 @@ static ASIDE int prepare_interpolation(kernel *k, const flow *f, scalar t, real 
 /* The state at the fraction x of the current step; y has room for one more number. */
 static inline void interpolate(kernel *k, const flow *f, real x, real *y)
 {
-#ifdef PIER
-    const mask on_bridge = less(broadcast(0), k->memory[BRIDGED]);
-    if (!any(~on_bridge)) {
-        within_bridge(k, f, x, y);
+#ifdef HERMITE_NODE
+    const mask on_hermite = less(broadcast(0), k->memory[STEP_RATIO]);
+    if (!any(~on_hermite)) {
+        hermite_at(k, f, x, y);
         return;
     }
     HOLD(k);
-    LOCAL(bridge, STATE + 1);
-    if (any(on_bridge))
-        within_bridge(k, f, x, bridge);
+    LOCAL(hermite, STATE + 1);
+    if (any(on_hermite))
+        hermite_at(k, f, x, hermite);
     within_extension(k, f, x, y);
-    EACH(c, any(on_bridge) ? STATE : 0) y[c] = select_(on_bridge, bridge[c], y[c]);
+    EACH(c, any(on_hermite) ? STATE : 0) y[c] = select_(on_hermite, hermite[c], y[c]);
     RELEASE(k);
 #else
     within_extension(k, f, x, y);

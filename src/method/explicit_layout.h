@@ -7,15 +7,16 @@
  *     MORE_TERMS    terms of the interpolation beyond the third
  *     ESTIMATES     of the error: one or two
  *     ERROR_ORDER   the order of the error estimate in h
- *     DAMPING       of the step size control
- *     STABLE        the bound of |h lambda| for decaying motions
+ *     DAMPING       of the step size control; 0.2 / ERROR_ORDER if not defined
+ *     STABLE        the bound of |h lambda| for decaying motions; two thirds of the method's
+ *                   interval of stability if not defined
  *     SPARE         how many of the last stages only the estimates need; 0 if not defined
- *     PIER          see explicit_between.h; not defined, or 0, for methods without bridges
+ *     HERMITE_NODE  see explicit_between.h; not defined, or 0, for methods without it
  *
  * The table contains the nodes, then rows of the same length: a_ij of every point, where the row of
- * the new state is b; the estimates; the further terms. DAMPING, STABLE and PIER follow, for the general
- * kernel; after that come a number that tells whether there are scales, and the scales of the
- * components of a state. */
+ * the new state is b; the estimates; the further terms. DAMPING, STABLE and HERMITE_NODE follow,
+ * for the general kernel; after that come a number that tells whether there are scales, and the
+ * scales of the components of a state. */
 #ifndef NH_METHOD_EXPLICIT_LAYOUT_H
 #define NH_METHOD_EXPLICIT_LAYOUT_H
 
@@ -28,12 +29,12 @@
 
 #define SETTLE_ROOM(n, m, nb) (2 * (n) + (nb) + 2 * (m) + 2)
 
-#ifdef PIER
-#define BRIDGES (PIER > 0)
+#ifdef HERMITE_NODE
+#define HERMITE (HERMITE_NODE > 0)
 #else
-#define BRIDGES 0
+#define HERMITE 0
 #endif
-#define PAST(n) (BRIDGES ? 3 * (n) : 0)
+#define PAST(n) (HERMITE ? 3 * (n) : 0)
 
 /* Memory: these numbers, then what `flow` (explicit_step.h) points to. */
 enum {
@@ -50,8 +51,8 @@ enum {
     HELD,
     TRIED, /* the length of the last attempt, and its error */
     TRIED_ERROR,
-    BRIDGED, /* the length of the previous step relative to the last one, if states in between come
-              * from a bridge (explicit_between.h); else 0 */
+    STEP_RATIO, /* the length of the previous step relative to the last one, if states in between
+                 * are on a Hermite polynomial (explicit_between.h); else 0 */
     SCALARS
 };
 

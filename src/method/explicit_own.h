@@ -7,6 +7,14 @@
 #include "kernel/rough.h"
 #include "method/explicit_between.h"
 
+/* What a method does not define is in its table. */
+#ifndef DAMPING
+#define DAMPING (TABLE[CONTROLS])
+#endif
+#ifndef STABLE
+#define STABLE (TABLE[CONTROLS + 1])
+#endif
+
 enum { ATTEMPTS_MAX = 1000000 }; /* within one step of the run */
 #define SHORTEST 1e-15           /* relative to a step of the run */
 #define LEAST_STRETCH 0.2

@@ -22,7 +22,7 @@
 #define NODE(i) (TABLE[i])
 #define ROW(i) (TABLE + TABLE_POINTS * (1 + (i)))
 #define ESTIMATE(e) ROW(TABLE_POINTS + (e))
-#define BEND(b) ROW(TABLE_POINTS + ESTIMATES + (b))
+#define FURTHER(b) ROW(TABLE_POINTS + ESTIMATES + (b))
 #define SCALED (TABLE[OWN_TABLE] != 0)
 #define SCALE(c) (TABLE[OWN_TABLE + 1 + (c)])
 
@@ -48,7 +48,7 @@
 typedef struct flow {
     real *slope;         /* [WIDTH] at the end of the last own step */
     real *y, *low;       /* [STATE] that end, and its rounding error */
-    real *past;          /* [3][N], for methods with bridges: the displacement of that step, and the
+    real *past;          /* [3][N], with HERMITE: the displacement of that step, and the
                           * velocities and accelerations at its start */
     real *from, *change; /* [STATE], [3 + MORE_TERMS][STATE]: the interpolation over that step */
     real *turns;         /* [2] for each angle: revolutions taken off y, and off `from` */

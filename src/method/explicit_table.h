@@ -2,6 +2,8 @@
 #ifndef NH_METHOD_EXPLICIT_TABLE_H
 #define NH_METHOD_EXPLICIT_TABLE_H
 
+#include <math.h>
+
 #include "method/explicit_layout.h"
 #include "method/method.h"
 
@@ -10,10 +12,26 @@ typedef struct explicit_entry {
     double value;
 } explicit_entry;
 
-static inline void explicit_fill(const explicit_entry *entry, size_t count, double *rows)
+typedef struct explicit_entries {
+    const explicit_entry *entry;
+    size_t count;
+} explicit_entries;
+
+/* The coefficients of a method. Rows of the points follow each other in time; row STAGES is b.
+ * A second estimate is b minus the weights of an embedded method. Nodes are not stated. */
+typedef struct explicit_coefficients {
+    explicit_entries points, estimate, embedded, further;
+} explicit_coefficients;
+
+#define EXPLICIT_ENTRIES(list)                                                                     \
+    {                                                                                              \
+        list, sizeof(list) / sizeof *(list)                                                        \
+    }
+
+static inline void explicit_fill(explicit_entries list, double *rows)
 {
-    for (size_t i = 0; i < count; i++)
-        rows[entry[i].row * TABLE_POINTS + entry[i].column] = entry[i].value;
+    for (size_t i = 0; i < list.count; i++)
+        rows[list.entry[i].row * TABLE_POINTS + list.entry[i].column] = list.entry[i].value;
 }
 
 /* Nodes are the sums of the rows. */
@@ -39,17 +57,48 @@ static void explicit_sizes(const double *option, int *size)
     size[5] = SPARE;
 }
 
-/* Coefficients of the method, which it defines itself. */
-static void explicit_coefficients(double *table);
-
-static void explicit_table(const double *option, double *table)
+#ifndef STABLE
+/* How far steps along y' = -y may be so that |y| does not grow. */
+static double explicit_real_stability(const double *points)
 {
-    (void)option;
-    explicit_coefficients(table);
+    double x = 0, y[STAGES + 1] = {1};
+    while (x < 100 && fabs(y[STAGES]) <= 1) {
+        x += 1.0 / 64;
+        for (int i = 0; i <= STAGES; i++) {
+            y[i] = 1;
+            for (int j = 0; j < i; j++)
+                y[i] -= x * points[i * TABLE_POINTS + j] * y[j];
+        }
+    }
+    return x;
+}
+#endif
+
+static void explicit_tables(explicit_coefficients own, double *table)
+{
+    double *points = table + TABLE_POINTS, *estimates = points + TABLE_POINTS * TABLE_POINTS;
+    explicit_fill(own.points, points);
+    explicit_nodes(table);
+    explicit_fill(own.estimate, estimates);
+    for (int e = 1; e < ESTIMATES; e++) {
+        double *second = estimates + e * TABLE_POINTS;
+        explicit_fill(own.embedded, second);
+        for (int j = 0; j < STAGES; j++)
+            second[j] = points[STAGES * TABLE_POINTS + j] - second[j];
+    }
+    explicit_fill(own.further, estimates + ESTIMATES * TABLE_POINTS);
+#ifdef DAMPING
     table[CONTROLS] = DAMPING;
+#else
+    table[CONTROLS] = 0.2 / ERROR_ORDER;
+#endif
+#ifdef STABLE
     table[CONTROLS + 1] = STABLE;
-#ifdef PIER
-    table[CONTROLS + 2] = PIER;
+#else
+    table[CONTROLS + 1] = explicit_real_stability(points) * 2 / 3;
+#endif
+#ifdef HERMITE_NODE
+    table[CONTROLS + 2] = HERMITE_NODE;
 #endif
 }
 
@@ -62,6 +111,12 @@ static size_t explicit_table_size(const double *option)
 static bool explicit_adapts(const double *option)
 {
     return option[0] > 0;
+}
+
+/* With given steps; own steps have none. */
+static int explicit_order(const double *option)
+{
+    return explicit_adapts(option) ? 0 : ERROR_ORDER;
 }
 
 static size_t explicit_memory(const nh_shape *s, const double *option)
@@ -117,6 +172,14 @@ static nh_fn_set explicit_skips(const nh_shape *s, const double *option)
             .type = NH_OPTION_CHOICE, .standard = 0, .least = 0, .greatest = 1,                    \
             .choices = "keep|free"                                                                 \
         }                                                                                          \
+    }
+
+/* The function of a descriptor that fills in the table, from the lists of a method. */
+#define EXPLICIT_TABLE(...)                                                                        \
+    static void explicit_table(const double *option, double *table)                                \
+    {                                                                                              \
+        (void)option;                                                                              \
+        explicit_tables((explicit_coefficients){__VA_ARGS__}, table);                              \
     }
 
 #define EXPLICIT_SHARED                                                                            \

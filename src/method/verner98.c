@@ -161,7 +161,7 @@ static const explicit_entry estimate[] = {
     {0, 12, 0.282550964329153721507861809204},   {0, 13, -0.136431740348221564160902274449},
     {0, 14, -0.0305701398308279739772100506792}, {0, 15, 0.0483423137382395831437672673977},
 };
-static const explicit_entry bend[] = {
+static const explicit_entry further[] = {
     {0, 0, -10.7935013482910304816888140002},  {0, 7, 142.244172812070662297830960314},
     {0, 8, -52.4442929846022339249120363826},  {0, 9, 15.938390055961109661851604734},
     {0, 10, -6.57171818037398501947416956222}, {0, 11, -213.280663636318821718469257673},
@@ -199,21 +199,8 @@ static const explicit_entry bend[] = {
     {4, 19, -527.942298538889980766917760164}, {4, 20, 639.366792729866438185078282051},
 };
 
-#define COUNT(list) (sizeof(list) / sizeof *(list))
-
-static void explicit_coefficients(double *table)
-{
-    double *points = table + TABLE_POINTS, *estimates = points + TABLE_POINTS * TABLE_POINTS;
-    explicit_fill(point, COUNT(point), points);
-    explicit_nodes(table);
-    explicit_fill(estimate, COUNT(estimate), estimates);
-    explicit_fill(bend, COUNT(bend), estimates + ESTIMATES * TABLE_POINTS);
-}
-
-static int explicit_order(const double *option)
-{
-    return explicit_adapts(option) ? 0 : 9;
-}
+EXPLICIT_TABLE(EXPLICIT_ENTRIES(point), EXPLICIT_ENTRIES(estimate),
+               .further = EXPLICIT_ENTRIES(further))
 
 const nh_method nh_method_verner98 = {
     .name = "verner98",

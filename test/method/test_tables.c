@@ -1,13 +1,18 @@
 /* The coefficients of the SPARK methods: order conditions, symmetry, and the conditions of Jay
- * (2009); and those of the explicit methods, by the conditions of all rooted trees.
+ * (2009); and those of the explicit methods, by the conditions of all rooted trees. First the rules
+ * from which tables are made, then the table of every method in the list.
  *
  *     B(p): sum_j b_j c_j^(k-1) = 1/k,                    k = 1 .. p
  *     C(q): sum_j a_ij c_j^(k-1) = c_i^k / k,             k = 1 .. q
  *     D(r): sum_i b_i c_i^(k-1) a_ij = b_j (1 - c_j^k)/k, k = 1 .. r */
 #include "check.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/quadrature.h"
 #include "method/method.h"
+#include "method/spark_parts.h"
 
 enum { MOST = 16 };
 #define TOLERANCE 2e-16 /* measured: at most 1.1e-16, one rounding of sums of a few terms */
@@ -164,7 +169,7 @@ static void check_known(void)
 /* ---- explicit methods: every rooted tree up to an order ---- */
 
 /* A tree is the list of the levels of its nodes in depth-first order, the root at 0. */
-/* CONTROLS: the damping, stability and pier of the general kernel */
+/* CONTROLS: the damping, stability and Hermite node of the general kernel */
 enum { NODES_MAX = 10, POINTS_MAX = 21, CONTROLS = 3 };
 typedef struct tree {
     int nodes, level[NODES_MAX];
@@ -299,6 +304,105 @@ static void check_explicit(const explicit_case *c)
     }
 }
 
+/* ---- every method in the list ---- */
+
+/* The highest order of the weights w at x, up to `most`. */
+static int tree_order(const tableau *m, const double *w, double x, int most)
+{
+    int order = 0, count;
+    while (order < most && fabs(tree_defect(m, w, x, order + 1, &count)) < 5e-15)
+        order++;
+    return order;
+}
+
+static bool is_explicit(const nh_method *method)
+{
+    return method->options == 3 && strcmp(method->option[2].name, "energy") == 0;
+}
+
+/* An explicit method has the order that it claims and no higher one, estimates of lower order, and
+ * between steps at most one order less. */
+static void check_explicit_method(const nh_choice *choice)
+{
+    int size[8] = {0};
+    choice->method->sizes(choice->option, size);
+    const int stages = size[0], p = stages + 1 + size[1], further = size[2], estimates = size[3];
+    const int order = choice->method->order_of(choice->option);
+    double *whole = calloc(choice->method->table_size(choice->option), sizeof *whole),
+           w[POINTS_MAX];
+    CHECK(p <= POINTS_MAX && order < NODES_MAX);
+    choice->method->table(choice->option, whole);
+    const tableau m = {p, stages, whole + p};
+    const double *b = m.a + m.last * p, *estimate = m.a + p * p;
+    CHECK(tree_order(&m, b, 1, order + 1) == order);
+    for (int e = 0; e < estimates; e++) {
+        for (int j = 0; j < p; j++)
+            w[j] = b[j] - estimate[e * p + j];
+        const int lower = tree_order(&m, w, 1, order);
+        CHECK(lower > 0 && lower < order);
+    }
+    for (double x = 0.25; x < 1; x += 0.25) {
+        weights_between(&m, estimate + estimates * p, further, x, w);
+        CHECK(tree_order(&m, w, x, order - 1) == order - 1);
+    }
+    /* of the control of steps: small, and below the interval of stability */
+    const double *control = estimate + (estimates + further) * p;
+    CHECK(control[0] > 0 && control[0] < 0.1 && control[1] > 1 && control[1] < 10);
+    free(whole);
+}
+
+/* A SPARK method has nodes that are the sums of its rows, the same weights for positions, forces
+ * and reactions, which integrate polynomials as its order requires, and the symmetry it claims. */
+static void check_spark_method(const nh_choice *choice)
+{
+    int size[8] = {0};
+    choice->method->sizes(choice->option, size);
+    const spark_kind kind = {size[0], size[0] + 1 + size[1], size[2], size[3] == 2};
+    const int s = kind.stages, last = kind.points - 1;
+    double *whole = calloc(choice->method->table_size(choice->option), sizeof *whole);
+    choice->method->table(choice->option, whole);
+    const spark_parts parts = spark_parts_of(kind, whole);
+    const double *of[] = {parts.a, parts.f, parts.r};
+    CHECK_NEAR(parts.c[last], 1, 0);
+    for (int i = 0; i <= last; i++) {
+        double sum = -parts.c[i];
+        for (int j = 0; j < s; j++)
+            sum += parts.a[i * s + j];
+        CHECK_NEAR(sum, 0, 1e-15); /* measured: 7e-16 */
+    }
+    for (int part = 0; part < 3; part++) {
+        table t = {.s = s};
+        memcpy(t.c, parts.c, (size_t)s * sizeof *t.c);
+        memcpy(t.b, of[part] + last * s, (size_t)s * sizeof *t.b);
+        memcpy(t.a, of[part], (size_t)(s * s) * sizeof *t.a);
+        CHECK_NEAR(quadrature_defect(&t, nh_choice_order(choice)), 0, TOLERANCE);
+        if (nh_choice_keeps(choice) & NH_KEEPS_SYMMETRY)
+            CHECK_NEAR(symmetry_defect(&t), 0, TOLERANCE);
+    }
+    free(whole);
+}
+
+/* With every number of stages. */
+static int check_method(const nh_method *method)
+{
+    const nh_option *stages = method->option;
+    const bool several = method->options > 0 && strcmp(stages->name, "stages") == 0;
+    for (int s = several ? (int)stages->least : 0; s <= (several ? (int)stages->greatest : 0);
+         s++) {
+        nh_choice choice;
+        CHECK(nh_choice_parse(&choice, method->name, NULL) == NH_OK);
+        if (several)
+            choice.option[0] = s;
+        if (is_explicit(method))
+            check_explicit_method(&choice);
+        else if (method->fuse)
+            check_spark_method(&choice);
+        else
+            return 0;
+    }
+    return 1;
+}
+
 int main(void)
 {
     for (int s = 1; s <= 16; s++)
@@ -309,5 +413,9 @@ int main(void)
     check_explicit(&(explicit_case){"dopri5", 6, 7, 5, 1, {4}, 1, 4});
     check_explicit(&(explicit_case){"dop853", 12, 16, 8, 2, {5, 3}, 4, 7});
     check_explicit(&(explicit_case){"verner98", 16, 21, 9, 1, {8}, 5, 8});
+    int tables = 0;
+    for (int i = 0; nh_method_at(i); i++)
+        tables += check_method(nh_method_at(i));
+    CHECK(tables >= 13); /* measured: 13; more with the next method */
     return check_end();
 }
