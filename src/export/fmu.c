@@ -306,24 +306,6 @@ static void write_archive(nh_text *out, const parts *p, const nh_fmu *fmu)
     nh_zip(out, entry);
 }
 
-/* Importers give inputs values that stay until the next one: inputs must be held, or
- * expressions. */
-static nh_status check_inputs(const nh_system *system, nh_report *report)
-{
-    const nh_problem *problem = system->mechanics->problem;
-    for (int i = 0; i < problem->inputs; i++) {
-        const nh_problem_input *input = problem->input + i;
-        if (input->signal == NH_SIGNAL_FORMULA ||
-            (input->signal == NH_SIGNAL_HELD && input->table.rows == 0 && !input->sampled))
-            continue;
-        return nh_fail(report, NH_NOT_APPLICABLE,
-                       "the input %s is given by a table or at samples, which an FMU does not "
-                       "support; declare it as open ('%s:held') and let the importer set it",
-                       input->name, input->name);
-    }
-    return NH_OK;
-}
-
 static nh_status find_inputs(nh_fmu *fmu, double *input, nh_report *report)
 {
     const nh_export_job *job = fmu->job;
@@ -344,9 +326,6 @@ nh_status nh_export_fmu(nh_text *out, nh_text *header, const nh_export_job *job,
     (void)header;
     if (job->single)
         return nh_fail(report, NH_BAD_ARGUMENT, "FMUs compute in double precision");
-    nh_status status = check_inputs(job->system, report);
-    if (status != NH_OK)
-        return status;
     nh_fmu fmu = {.job = job, .version = job->fmi, .co_simulation = true};
     for (int i = 0; i < nh_system_events(job->system); i++)
         fmu.co_simulation = fmu.co_simulation && !nh_system_event_acts(job->system, i);
@@ -354,7 +333,7 @@ nh_status nh_export_fmu(nh_text *out, nh_text *header, const nh_export_job *job,
     double *input =
         calloc((size_t)job->system->shape.inputs + (size_t)nh_system_parameters(job->system) + 1,
                sizeof *input);
-    status = p && input ? find_inputs(&fmu, input, report) : nh_fail_memory(report);
+    nh_status status = p && input ? find_inputs(&fmu, input, report) : nh_fail_memory(report);
     if (status == NH_OK)
         status = make_parts(p, &fmu, report);
     if (status == NH_OK)

@@ -217,6 +217,43 @@ static nh_status make_run(workplace *w, const nh_system *system, nh_report *repo
     return status == NH_OK && w->format->opens ? open_parameters(w, system, report) : status;
 }
 
+/* What is exported knows values of inputs that are formulas, or that are given from outside. Among
+ * equations, an input at samples is like the latter, and an excerpt is only for reading. */
+static nh_status check_inputs(const workplace *w, const nh_system *system, nh_report *report)
+{
+    const nh_problem *problem = system->mechanics->problem;
+    for (int i = 0; i < problem->inputs; i++) {
+        const nh_problem_input *input = problem->input + i;
+        const bool held = input->signal == NH_SIGNAL_HELD;
+        const bool given = input->table.rows > 0 || input->sampled;
+        if (input->signal == NH_SIGNAL_FORMULA || (held && !(given && w->format->steps)) ||
+            w->given.excerpt)
+            continue;
+        return nh_fail(
+            report, NH_NOT_APPLICABLE,
+            "the input %s is given by a table or at samples, which exports do not "
+            "contain; declare it as open ('%s:held') and set it where the export is used",
+            input->name, input->name);
+    }
+    return NH_OK;
+}
+
+static nh_status check_supported(const workplace *w, const nh_system *system, nh_report *report)
+{
+    if (nh_system_items(system) > 0)
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "'%s' can open or slip, which changes the equations during a motion; models "
+                       "with contacts or grips cannot be exported",
+                       nh_system_item_name(system, 0));
+    for (int i = 0; i < nh_system_events(system); i++)
+        if (nh_system_event_acts(system, i) && !w->format->acts)
+            return nh_fail(
+                report, NH_NOT_APPLICABLE,
+                "the event %s changes velocities, which exported programs do not support",
+                nh_system_event_name(system, i));
+    return check_inputs(w, system, report);
+}
+
 static nh_status open_workplace(workplace *w, const nh_system *system,
                                 const nh_export_options *options, const char *path,
                                 nh_report *report)
@@ -244,17 +281,9 @@ static nh_status open_workplace(workplace *w, const nh_system *system,
     if (w->given.fmi != 0 && w->given.fmi != 2 && w->given.fmi != 3)
         return nh_fail(report, NH_BAD_ARGUMENT, "only FMI 2 and 3 are supported, not %d",
                        w->given.fmi);
-    if (nh_system_items(system) > 0)
-        return nh_fail(report, NH_NOT_APPLICABLE,
-                       "'%s' can open or slip, which changes the equations during a motion; models "
-                       "with contacts or grips cannot be exported",
-                       nh_system_item_name(system, 0));
-    for (int i = 0; i < nh_system_events(system); i++)
-        if (nh_system_event_acts(system, i) && !w->format->acts)
-            return nh_fail(
-                report, NH_NOT_APPLICABLE,
-                "the event %s changes velocities, which exported programs do not support",
-                nh_system_event_name(system, i));
+    status = check_supported(w, system, report);
+    if (status != NH_OK)
+        return status;
     choose_name(w->name, sizeof w->name, &w->given, system, path);
     status = take_start(w, system, report);
     w->job = (nh_export_job){.system = system,

@@ -190,11 +190,21 @@ static bool energy_stands_still(nh_mechanics *s)
     return still && tried > 0;
 }
 
+/* An input that is held jumps, and with it the velocities, if it is part of a constraint. */
+static bool has_impulses(const nh_mechanics *s)
+{
+    bool held = false;
+    for (int i = 0; i < s->problem->inputs; i++)
+        held = held || (s->problem->input[i].first >= 0 &&
+                        s->problem->input[i].signal == NH_SIGNAL_HELD);
+    return held && any_depends(s->g, s->k, s->m, NH_U);
+}
+
 /* E' = -dL/dt + f.v + lambda.K v */
 static bool keeps_energy(nh_mechanics *s)
 {
     nh_expr *v = malloc(((size_t)s->n + 1) * sizeof *v), power = NH_ZERO;
-    if (!v || nh_depends(s->g, s->problem->lagrangian, NH_TIME)) {
+    if (!v || nh_depends(s->g, s->problem->lagrangian, NH_TIME) || has_impulses(s)) {
         if (!v)
             nh_graph_fail(s->g);
         free(v);

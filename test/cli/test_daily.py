@@ -49,6 +49,16 @@ def end_of_a_table(program, folder):
     same(whole[1.01][0], 0)
 
 
+def impulses_change_the_energy(program, folder):
+    """An input that is held and part of a constraint jumps, and so do velocities: the energy was said to be conserved."""
+    write(folder, "skate.nh", "model skate\ncoordinate x, y, a\ninput u = 0.3\nlagrangian (x'^2 + y'^2 + a'^2)/2\n"
+                              "constraint y'*cos(a) - x'*sin(a) = u*a'\nstart x' = 1, a' = 0.5, y' = 0.15\n")
+    for given, kept in (("u:held=[0 0.3; 1 -2; 2 1]", False), ("u=[0 0.3; 1 -2; 2 1]", True), ("u=0.3", True)):
+        found = program.json("run", "skate.nh", "--input", given, "--time", "3", cwd=folder)
+        same((found["remarks"], found["energy_error_max"] < 1e-9), ([], kept), given)
+        same("energy" in program.json("check", "skate.nh", "--input", given, cwd=folder)["conserved"], kept, given)
+
+
 def sizes_of_one(program, folder):
     """An ensemble of one member in a file: it was refused by HDF5."""
     done = program("ensemble", "pendulum-cvt", "--members", "1", "--time", "1", "-o", "one.h5", cwd=folder)

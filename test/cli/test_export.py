@@ -205,6 +205,20 @@ def test_conditions_on_time(program, folder):
     same(done.stderr, "")
 
 
+def test_inputs(program, folder):
+    """Inputs that the export would not contain are refused: a program had enumerators without names, or kept the first value."""
+    model = os.path.join(folder, "pulled.nh")
+    with open(model, "w") as file:
+        file.write("model pulled\ncoordinate x\ninput u = 0\nlagrangian x'^2/2\nforce x = u\n")
+    for form in ("c", "fmu", "python", "modelica", "json", "latex"):
+        for given in ("u=[0 1; 1 2]", "u:spline=[0 1; 1 2; 2 0]", "u:held=[0 1; 1 2]", "u:held=sin(t)"):
+            steps = form in ("c", "fmu")
+            done = program("export", model, "--format", form, "--step", "0.1", "--input", given, *(["-o", os.path.join(folder, "x.fmu")] * (form == "fmu")))
+            fine = not steps and "held" in given
+            same((done.returncode, "which exports do not contain" in done.stderr), (0, False) if fine else (2, True), f"{form} {given}")
+    export(program, folder, model, "--method", "gauss", "--step", "0.1", "--input", "u:held")
+
+
 def test_standard_output(program, folder):
     """Without -o the program is one text."""
     text = program("export", "rolling-disk", "--format", "c", "--method", "leapfrog", "--step", "0.1").stdout

@@ -345,8 +345,8 @@ def test_inputs(program, folder):
     fmu = export(program, folder, model, "--step", STEP, name="closed")
     same(fmu.description.by_name["u"].causality, "output", "a closed input")
     done = program("export", model, "--format", "fmu", "--step", STEP, "--input", f"u={folder}/u.csv", "-o", f"{folder}/table.fmu")
-    same((done.returncode, done.stderr), (2, "nonholo: the input u is given by a table or at samples, which an FMU does not support; "
-                                             "declare it as open ('u:held') and let the importer set it\n"))
+    same((done.returncode, done.stderr), (2, "nonholo: the input u is given by a table or at samples, which exports do not contain; "
+                                             "declare it as open ('u:held') and set it where the export is used\n"))
 
 
 WALL = """model wall
