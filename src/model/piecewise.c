@@ -205,17 +205,38 @@ static void add_kinks_of(nh_builder *b, nh_expr e)
             add_roots_of_squares(b, n.operand[i].expr, n.operand[i].number);
 }
 
+/* All expressions that decide how the motion goes on; `root` has room for them, or is NULL. */
+static size_t list_deciding(const nh_problem *p, nh_expr *root)
+{
+    size_t count = 0;
+#define PUT(e) (root ? root[count] = (e) : NH_ZERO, count++)
+    PUT(p->lagrangian);
+    for (int i = 0; i < p->velocities; i++)
+        PUT(p->force[i]);
+    for (int i = 0; i < p->constraints; i++)
+        PUT(p->constraint[i].value);
+    for (int i = 0; i < p->items; i++) {
+        const nh_problem_item *item = p->item + i;
+        for (int k = 0; k < item->components; k++) {
+            PUT(item->speed[k]);
+            PUT(item->contact ? item->gap : item->limit[k]);
+            PUT(item->contact ? item->gap : item->still[k]);
+        }
+    }
+#undef PUT
+    return count;
+}
+
 void nh_find_kinks(nh_builder *b)
 {
     nh_problem *p = b->problem;
-    size_t count = 1 + (size_t)p->velocities + (size_t)p->constraints, reached = 0;
+    size_t reached = 0;
     if (b->x.status)
         return;
+    const size_t count = list_deciding(p, NULL);
     nh_expr *root = malloc(count * sizeof *root), *order = NULL;
-    for (size_t i = 0; root && i < count; i++)
-        root[i] = i == 0                       ? p->lagrangian
-                  : i <= (size_t)p->velocities ? p->force[i - 1]
-                                               : p->constraint[i - 1 - (size_t)p->velocities].value;
+    if (root)
+        list_deciding(p, root);
     p->kink = nh_build_take(b, KINKS_MAX, sizeof *p->kink);
     if (!root || !p->kink || !nh_reach(p->graph, root, count, &order, &reached))
         nh_build_memory(b);

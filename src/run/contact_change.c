@@ -245,14 +245,42 @@ static bool end_impacts(nh_event_walk *k, double *node, double *inputs)
     return true;
 }
 
-bool nh_contacts_change(nh_event_walk *k, double *node)
+static double *inputs_of(const nh_event_walk *k)
 {
-    nh_run *run = k->run;
-    nh_contacts *c = run->contacts;
-    double *inputs = k->g->block + run->state_size - (size_t)run->system->shape.inputs;
-    double *before = run->crossings->at;
+    return k->g->block + k->run->state_size - (size_t)k->run->system->shape.inputs;
+}
+
+void nh_contacts_count_losses(nh_event_walk *k, const double *node)
+{
+    const nh_contacts *c = k->run->contacts;
+    double *inputs = inputs_of(k);
+    nh_contacts_show(k->run, -1, node[NODE_T], node + NODE_Q, node + NODE_Q + c->layout.n, inputs);
     for (int i = 0; i < c->layout.items; i++) {
-        c->before[i] = (nh_hold)nh_contact_numbers_of(c, inputs, i)[NH_ITEM_HOLD];
+        double *of = nh_contact_numbers_of(c, inputs, i);
+        of[NH_ITEM_LOST] = of[NH_ITEM_SPENT];
+    }
+}
+
+/* Where velocities, a floor or a belt have jumped, contacts and grips hold no longer if their speed
+ * is not zero: contacts can only push, and the limit of a grip is no impulse. */
+static void release(nh_contacts *c, const double *node)
+{
+    for (int i = 0; i < c->layout.items; i++) {
+        const double speed = c->problem->item[i].contact ? nh_contact_row_at(c, c->row_of[i]).value
+                                                         : nh_contact_speed(c, i);
+        if (nh_holds(c->before[i]) &&
+            fabs(speed) > 1e3 * NH_CONTACT_AT_REST * nh_contact_speed_size(c, i, node))
+            c->before[i] = NH_HOLD_NONE;
+    }
+}
+
+/* What held before; false where a limit has become negative. */
+static bool take_before(nh_event_walk *k, const double *node, const double *inputs)
+{
+    nh_contacts *c = k->run->contacts;
+    for (int i = 0; i < c->layout.items; i++) {
+        c->before[i] = c->was[i] =
+            (nh_hold)nh_contact_numbers_of(c, (double *)inputs, i)[NH_ITEM_HOLD];
         if (c->excluded[i]) {
             nh_fail(&c->report, NH_NOT_CONVERGED,
                     "t = %.10g: the limit of '%s' becomes negative, because the reaction of a "
@@ -261,14 +289,24 @@ bool nh_contacts_change(nh_event_walk *k, double *node)
             return fails(k, node[NODE_T]);
         }
     }
+    return true;
+}
+
+bool nh_contacts_change(nh_event_walk *k, double *node, nh_contact_cause cause)
+{
+    nh_run *run = k->run;
+    nh_contacts *c = run->contacts;
+    double *inputs = inputs_of(k), *before = run->crossings->at;
+    if (!take_before(k, node, inputs))
+        return false;
     nh_contacts_evaluate(run, node, inputs);
-    finish_slip(run, node);
+    if (cause == NH_CAUSE_WATCHED)
+        finish_slip(run, node);
+    else
+        release(c, node);
     memcpy(before, node, run->crossings->node_size * sizeof *before);
-    nh_contacts_show(run, -1, node[NODE_T], node + NODE_Q, node + NODE_Q + c->layout.n, inputs);
-    for (int i = 0; i < c->layout.items; i++) {
-        double *of = nh_contact_numbers_of(c, inputs, i);
-        of[NH_ITEM_LOST] = of[NH_ITEM_SPENT];
-    }
+    if (cause != NH_CAUSE_KICKED)
+        nh_contacts_count_losses(k, node);
     if (is_stalled(c, inputs, node[NODE_T])) {
         nh_fail(&c->report, NH_NOT_CONVERGED,
                 "t = %.10g: contacts and grips change again and again without time passing",
@@ -279,10 +317,75 @@ bool nh_contacts_change(nh_event_walk *k, double *node)
         return fails(k, node[NODE_T]);
     nh_contacts_evaluate(run, node, inputs);
     nh_contacts_set_sides(run, k->kept, inputs);
+    memcpy(c->before, c->was, (size_t)c->layout.items * sizeof *c->was);
     tell_changes(k, before, node);
-    if (!end_impacts(k, node, inputs))
+    if (cause != NH_CAUSE_JUMP && !end_impacts(k, node, inputs)) /* a jump is at a given time */
         return false;
     memset(c->crossed, 0, (size_t)c->layout.items * sizeof *c->crossed);
     memset(c->excluded, 0, (size_t)c->layout.items * sizeof *c->excluded);
     return true;
+}
+
+/* A member between two steps of the run. */
+static nh_event_walk walk_of(nh_run *run, group *g, nh_step_failure *f)
+{
+    nh_event_walk k = {.run = run,
+                       .w = run->crossings,
+                       .g = g,
+                       .member = g->first_member,
+                       .kept = nh_crossings_kept(run->crossings, g->first_member),
+                       .index = run->steps,
+                       .f = f};
+    k.w->inputs = inputs_of(&k);
+    return k;
+}
+
+static bool is_over(const nh_event_walk *k)
+{
+    return k->g->retired & 1 || k->kept[KEPT_ENDED] != 0;
+}
+
+void nh_contacts_meet_jump(nh_run *run, double t)
+{
+    nh_step_failure f;
+    for (int i = 0; run->contacts && i < run->groups; i++) {
+        nh_event_walk k = walk_of(run, run->group + i, &f);
+        const double *from = nh_crossings_node(k.w, k.kept, 0),
+                     *to = nh_crossings_node(k.w, k.kept, 1);
+        if (is_over(&k) || k.kept[KEPT_NODES] != 2 || !nh_contacts_prepare(run, k.g, &f))
+            continue;
+        nh_contacts_pass(&k, from, to, fmin(1, (t - from[NODE_T]) / (to[NODE_T] - from[NODE_T])));
+        k.kept[KEPT_NODES] = 1;
+    }
+}
+
+static nh_status follow_jump(nh_run *run, group *g, double t, nh_report *report)
+{
+    nh_contacts *c = run->contacts;
+    nh_crossings *w = run->crossings;
+    nh_step_failure f = {0};
+    nh_event_walk k = walk_of(run, g, &f);
+    const size_t n = (size_t)c->layout.n;
+    if (is_over(&k))
+        return NH_OK;
+    nh_status status = nh_contacts_engage(run, w->inputs, report);
+    if (status != NH_OK)
+        return status;
+    nh_node_of_block(w, g->block, t, w->fresh);
+    if (!nh_contacts_change(&k, w->fresh, NH_CAUSE_JUMP)) {
+        run->failed_member = g->first_member;
+        return nh_fail(report, c->report.status, "%s", c->report.text);
+    }
+    memcpy(g->block + n, w->fresh + NODE_Q + n, n * sizeof *g->block);
+    memset(g->block + 3 * n, 0, n * sizeof *g->block); /* v_low */
+    g->started = false;
+    return NH_OK;
+}
+
+nh_status nh_contacts_follow_jump(nh_run *run, double t, nh_report *report)
+{
+    nh_status status = NH_OK;
+    for (int i = 0; run->contacts && i < run->groups && status == NH_OK; i++)
+        status = follow_jump(run, run->group + i, t, report);
+    return status;
 }

@@ -33,8 +33,9 @@ static bool make_arrays(nh_contacts *c)
     c->matrix = c->observed + observed;
     c->shown = c->matrix + matrix;
     c->size = c->shown + 2 * items;
-    c->hold = calloc(2 * items + 1, sizeof *c->hold);
+    c->hold = calloc(3 * items + 1, sizeof *c->hold);
     c->before = c->hold + items;
+    c->was = c->before + items;
     c->item = calloc(items + 1, sizeof *c->item);
     c->mode = calloc(items + 1, 1);
     c->row_of = calloc(2 * items + 2 * rows + 1, sizeof *c->row_of);
@@ -62,8 +63,8 @@ static bool is_at_rest(nh_mechanics *s)
     for (int i = 0; still && i < s->problem->items; i++)
         for (int k = 0; still && k < s->problem->item[i].components; k++) {
             const nh_expr speed = s->problem->item[i].speed[k];
-            still = nh_evaluate(s->g, &speed, 1, 0, s->start, v, NULL, &zero) && zero == 0 &&
-                    !nh_depends(s->g, speed, NH_TIME);
+            still = !nh_depends(s->g, speed, NH_TIME) && !nh_depends(s->g, speed, NH_U) &&
+                    nh_evaluate(s->g, &speed, 1, 0, s->start, v, NULL, &zero) && zero == 0;
         }
     free(v);
     return still;

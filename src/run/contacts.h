@@ -34,7 +34,7 @@ struct nh_contacts {
     } own;
     nh_mode_solver *modes;
     nh_impact_solver *impacts;
-    nh_hold *hold, *before; /* [items] */
+    nh_hold *hold, *before, *was; /* [items]; was: before velocities jumped */
     double *room;
     double *numbers;               /* CONTACT */
     double *response;              /* [rows][rows] of all rows */
@@ -67,9 +67,20 @@ bool nh_contacts_prepare(nh_run *run, const group *g, nh_step_failure *f);
 /* Decides the mode of a state from which a member starts. The state is in its block. */
 nh_status nh_contacts_begin(nh_run *run, int member, nh_report *report);
 
-/* Changes the mode where watched functions have fallen to zero, which `crossed` marks, at a node;
- * tells what happened. The inputs are those of the walk. */
-bool nh_contacts_change(nh_event_walk *k, double *node);
+typedef enum nh_contact_cause {
+    NH_CAUSE_WATCHED, /* watched functions have fallen to zero, which `crossed` marks */
+    NH_CAUSE_KICKED,  /* an event has changed velocities; nh_contacts_count_losses came before */
+    NH_CAUSE_JUMP     /* inputs, or functions of time, have jumped */
+} nh_contact_cause;
+
+/* Changes the mode at a node, and tells what happened. The inputs are those of the walk. */
+bool nh_contacts_change(nh_event_walk *k, double *node, nh_contact_cause cause);
+/* Where something is about to jump at time t, what grips take until then is counted with the
+ * present inputs; then the mode of all members changes, `t` being after the jump. */
+void nh_contacts_meet_jump(nh_run *run, double t);
+nh_status nh_contacts_follow_jump(nh_run *run, double t, nh_report *report);
+/* Counts what grips have taken until a node at which velocities are about to change. */
+void nh_contacts_count_losses(nh_event_walk *k, const double *node);
 /* Marks what happened at a root; false if it is not watched. */
 bool nh_contacts_note(nh_run *run, int event);
 

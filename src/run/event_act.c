@@ -90,7 +90,7 @@ static bool tell(nh_event_walk *k, const nh_root *root, const double *node, cons
 static bool change_velocities(nh_event_walk *k, int event, double *node)
 {
     nh_crossings *w = k->w;
-    const nh_system *system = w->system;
+    const nh_system *system = k->run->system; /* contacts and grips exert no impulses here */
     double *q = node + NODE_Q, *v = q + w->n;
     w->engine.call[NH_FN_CHANGES](w->engine.self, NH_FN_CHANGES, node[NODE_T], q, v, NULL,
                                   w->changed, w->inputs);
@@ -268,6 +268,16 @@ static void reconsider_sides(nh_event_walk *k, const double *node)
     }
 }
 
+/* Whether an event at this time changes velocities of bodies that may be in contact. */
+static bool is_kicked(const nh_event_walk *k, int first, double together)
+{
+    const nh_crossings *w = k->w;
+    bool kicked = false;
+    for (int i = first; k->run->contacts && i < w->roots && w->root[i].x <= together; i++)
+        kicked |= w->acts[w->root[i].event] && !nh_crossings_is_watched(w, w->root[i].event);
+    return kicked;
+}
+
 bool nh_event_walk_happen(nh_event_walk *k, int first, const double *from, const double *to)
 {
     nh_crossings *w = k->w;
@@ -281,6 +291,11 @@ bool nh_event_walk_happen(nh_event_walk *k, int first, const double *from, const
         if (!nh_tangent_meet(k->run, k->member, w->root[first].event, from, to, w->at))
             return nh_event_walk_fails(k, NH_FAILED_GRAZING, w->root[first].event, w->at[NODE_T]);
         bool changes = false;
+        const bool kicks = is_kicked(k, first, together);
+        if (kicks) {
+            nh_contacts_pass(k, from, to, x);
+            nh_contacts_count_losses(k, w->fresh);
+        }
         for (int i = first; i < w->roots && w->root[i].x <= together; i++) {
             const nh_root root = w->root[i];
             if (nh_contacts_note(k->run, root.event))
@@ -290,9 +305,10 @@ bool nh_event_walk_happen(nh_event_walk *k, int first, const double *from, const
             else if (is_event(w, &root) && !happen_one(k, &root, h))
                 return false;
         }
-        if (changes)
+        if (changes && !kicks)
             nh_contacts_pass(k, from, to, x);
-        if (changes && !nh_contacts_change(k, w->fresh))
+        if ((changes || kicks) &&
+            !nh_contacts_change(k, w->fresh, kicks ? NH_CAUSE_KICKED : NH_CAUSE_WATCHED))
             return false;
         k->changed |= changes;
     }

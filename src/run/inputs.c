@@ -258,6 +258,8 @@ static nh_status answer_all(nh_run *run, double t, nh_report *report)
     for (int i = 0; i < run->members && run->inputs->impulses && status == NH_OK; i++)
         if (!(run->group[i / run->group[0].lanes].retired >> i % run->group[0].lanes & 1))
             status = answer_member(run, i, t, report);
+    if (status == NH_OK)
+        status = nh_contacts_follow_jump(run, t, report);
     for (int i = 0; i < run->groups; i++)
         nh_group_follow(run, run->group + i);
     return status;
@@ -450,8 +452,10 @@ static nh_status settle(nh_run *run, const nh_clock *clock, nh_report *report)
 {
     if (!run->inputs || !(run->inputs->changed || run->inputs->lingers))
         return NH_OK;
-    if (run->inputs->lingers)
+    if (run->inputs->lingers) {
+        nh_contacts_meet_jump(run, now_of(run, clock));
         leave_tables(run, clock);
+    }
     run->inputs->changed = false;
     const nh_status status = answer_all(run, now_of(run, clock), report);
     nh_solution_note(run, true);
@@ -491,6 +495,7 @@ static nh_status act(nh_run *run, const nh_stop *stop, nh_report *report)
     if (!in || t < in->next - early * stop->clock->step)
         return NH_OK;
     in->lingers = stop->last && some_end_here(run, stop->clock->step, t);
+    nh_contacts_meet_jump(run, t);
     for (int i = 0; i < run->members && status == NH_OK; i++)
         if (!is_retired(run, i))
             status = give(run, stop->clock, i, report);
@@ -526,9 +531,12 @@ static void put_lanes(nh_run *run, const group *g, int lane, int count, const do
 {
     nh_run_inputs *in = run->inputs;
     const size_t at = offset_of(run), stride = (size_t)run->system->mechanics->problem->inputs;
+    const nh_clock clock = nh_run_clock(run);
     for (int i = 0; i < in->sources; i++) {
         const source *from = in->source + i;
         double *to = g->block + (at + (size_t)from->input->first) * (size_t)g->lanes + lane;
+        if (run->contacts && from->free && *to != value[from->index]) /* these have one lane */
+            nh_contacts_meet_jump(run, now_of(run, &clock));
         if (from->free && put(to, value + from->index, stride, count))
             in->changed = true;
     }
@@ -556,7 +564,7 @@ void nh_run_put_group_inputs(nh_run *run, const group *first, int count, const d
 
 bool nh_run_inputs_need_answers(const nh_run *run)
 {
-    return run->inputs && (run->memory > 0 || run->pace || run->inputs->impulses);
+    return run->inputs && (run->memory > 0 || run->pace || run->contacts || run->inputs->impulses);
 }
 
 nh_status nh_run_check_inputs(const nh_run *run, int members, const double *value,

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "base/status.h"
+#include "run/contacts.h"
 
 enum { AHEAD = 64, SAMPLES = 16 }; /* steps, and samples in each of them */
 
@@ -260,17 +261,21 @@ static int64_t next(nh_run *run, const nh_clock *clock)
 
 static nh_status act(nh_run *run, const nh_stop *stop, nh_report *report)
 {
-    (void)report;
     nh_switches *s = run->switches;
+    nh_status status = NH_OK;
     if (!s)
         return NH_OK;
     const double t = nh_clock_at(stop->clock, run->steps), near = close_to(stop->clock);
     if (t < s->next - near && t < s->searched - stop->clock->step)
         return NH_OK;
-    if (t >= s->next - near)
+    if (t >= s->next - near) {
         s->last = s->next;
+        nh_contacts_meet_jump(run, s->last);
+        status = nh_contacts_follow_jump(run, s->last + nh_clock_clearance(stop->clock, s->last),
+                                         report);
+    }
     find(run, fmax(t, s->last) + near, stop->clock->step);
-    return NH_OK;
+    return status;
 }
 
 const nh_attachment nh_attachment_switches = {.create = create,
