@@ -21,7 +21,7 @@ HABITS = {
     "tspan": "time", "t_eval": "times", "teval": "times", "saveat": "times", "t_start": "t0", "tstart": "t0",
     "tol": "tolerance", "rtol": "tolerance", "reltol": "tolerance", "rel_tol": "tolerance", "atol": "absolute", "abstol": "absolute",
     "abs_tol": "absolute", "initial": "start", "initial_state": "start", "initial_conditions": "start", "ic": "start", "x0": "start",
-    "y0": "start", "state": "start", "q0": "q", "v0": "v", "qdot": "v", "qd": "v", "dq": "v",
+    "y0": "start", "watch": "section", "state": "start", "q0": "q", "v0": "v", "qdot": "v", "qd": "v", "dq": "v",
     "inputs": "input", "u": "input", "control": "input", "controls": "input", "controller": "input", "forcing": "input",
     "period": "input_period", "sample_time": "input_period", "sampling_time": "input_period", "ts": "input_period",
     "integrator": "method", "solver": "method", "scheme": "method", "algorithm": "method", "record_every": "every",
@@ -44,6 +44,8 @@ def _method_options() -> frozenset[str]:
 
 def _meant(name: str, known: list[str], options: Iterable[str]) -> str | None:
     """The argument that was probably meant, "" if none is similar; None if an option of a method is more similar."""
+    if name == "until" and "stop" in known and "time" in known:
+        return "stop=EVENT or time"
     habit = HABITS.get(name, HABITS.get(name.lower()))
     if habit in known:
         return habit

@@ -354,7 +354,7 @@ def ensemble(
     part: tuple[int, int] | None = None, executor: Any = None, parts: int = 64,
     output: Path = None, checkpoint: Path = None, checkpoint_every: int | str | None = None, resume: Path = None,
     input: Inputs | None = None, input_period: float | None = None,
-    until: str | None = None, section: str | None = None, after: float | None = None, **options: Any,
+    stop: str | None = None, section: str | None = None, after: float | None = None, **options: Any,
 ) -> Ensemble:
     """Computes many trajectories, distributed over lanes and threads, with Python's lock released.
 
@@ -368,7 +368,7 @@ def ensemble(
     end are recorded. Each member has the same bits as when it is computed alone. Without ``step`` each member
     chooses its own steps. The other arguments are those of :func:`simulate`.
 
-    Members end at the first event of ``until``, in whose state their later rows stay. With ``section="EVENT"`` the states
+    Members end at the first event of ``stop``, in whose state their later rows stay. With ``section="EVENT"`` the states
     at that event, from the time ``after``, are in ``ensemble.section``: over a swept parameter, a bifurcation diagram.
 
     ``executor`` spreads the members over other processes, in ``parts`` tasks: any executor of concurrent.futures,
@@ -447,7 +447,7 @@ def ensemble(
         count = count_steps(step, steps, time)
     fill_options(how, choice.encode(), step, count, compose, compensated, backend)
     how.every = every or max(1, count)
-    texts_of_events = [None if text is None else text.encode() for text in (until, section)]
+    texts_of_events = [None if text is None else text.encode() for text in (stop, section)]
     how.until, want.section = texts_of_events
     want.section_after = -math.inf if after is None else after
     want.threads = 1 if system._keep else _threads(threads)  # Python runs one function at a time

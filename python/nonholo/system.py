@@ -245,6 +245,11 @@ class System(Immutable):
         """The names of the observables."""
         return self._names(lib.nh_system_observables, lib.nh_system_observable_name)
 
+    @property
+    def quantities(self) -> list[str]:
+        """The names of everything that ``observe`` can add to a trajectory as a column."""
+        return self._names(lib.nh_system_quantities, lib.nh_system_quantity_name)
+
     @cached_property
     def contacts(self) -> list[str]:
         """The names of contacts, which can open. Trajectories have the columns ``NAME.mode`` and ``NAME.dissipated``."""
