@@ -484,6 +484,7 @@ typedef struct nh_event {
     const double *q, *v;     /* the state there, with full revolutions of the angles */
     const double *v_after;   /* v after the event's `when`; the same as v without one */
     const double *wrapped_q; /* as in nh_run_wrapped_state */
+    const double *inputs;    /* the numbers of the member's inputs, contacts and grips */
 } nh_event;
 
 /* An event of your own: a function of time and state whose changes of sign are located like those

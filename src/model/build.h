@@ -38,7 +38,8 @@ typedef struct nh_builder {
     nh_expr *frame_row;          /* the vector that assignments fill */
     bool frames_left_out;        /* too large to be kept */
     const nh_ast *solved;        /* the first coordinate that `start solve` names, or NULL */
-    int first_event, last_event; /* the events of the present `when` */
+    char meant[NH_NAME_LONGEST + 32]; /* the event of the present `when`, or its family */
+    const char *meant_told;           /* "slips", if it is one of a contact or grip */
     const nh_hold *hold;         /* of items in the mode to be built; NULL: nothing holds */
 } nh_builder;
 
@@ -88,6 +89,8 @@ void nh_build_contact(nh_builder *b, const nh_statement *s, int64_t index);
 void nh_build_impacts(nh_builder *b, const nh_statement *s, int64_t index);
 void nh_build_grip(nh_builder *b, const nh_statement *s, char *name, int rows, char **row_name,
                    const nh_expr *value);
+/* Events that are told of contacts and grips, after those of the model. */
+void nh_add_told_events(nh_builder *b);
 void nh_finish_items(nh_builder *b);
 /* rows.c: records that the constraints from `first` on are components of one vector equation. */
 void nh_note_vector(nh_builder *b, const char *base, int first);

@@ -521,17 +521,23 @@ static void add_event(nh_builder *b, const char *name, const char *what, nh_expr
         p->event[p->events++] = (nh_problem_event){copy, value, direction};
 }
 
-static void add_events(nh_builder *b)
+const char *const nh_told[2][NH_TOLD] = {{"slips", "grips", "reverses"},
+                                         {"opens", "hits", "closes"}};
+
+void nh_add_told_events(nh_builder *b)
 {
-    static const char *const told[2][NH_TOLD] = {{"slips", "grips", "reverses"},
-                                                 {"opens", "hits", "closes"}};
     nh_problem *p = b->problem;
-    for (int e = 0; e < p->events && !b->x.status; e++)
-        p->event[e].value = with_values(b, p->event[e].value);
     p->model_events = p->events;
     for (int i = 0; i < p->items && !b->x.status; i++)
         for (int k = 0; k < NH_TOLD; k++)
-            add_event(b, p->item[i].name, told[p->item[i].contact][k], NH_ONE, 0);
+            add_event(b, p->item[i].name, nh_told[p->item[i].contact][k], NH_ONE, 0);
+}
+
+static void add_watched_events(nh_builder *b)
+{
+    nh_problem *p = b->problem;
+    for (int e = 0; e < p->model_events && !b->x.status; e++)
+        p->event[e].value = with_values(b, p->event[e].value);
     for (int i = 0; i < p->items && !b->x.status; i++) {
         add_event(b, p->item[i].name, "changes", watched_of(b, i), -1);
         add_event(b, p->item[i].name, "has no limit", limit_watched(b, p->item + i), -1);
@@ -599,7 +605,6 @@ static void take_numbers(nh_builder *b)
 void nh_finish_items(nh_builder *b)
 {
     nh_problem *p = b->problem;
-    p->model_events = p->events;
     p->own_observables = p->observables;
     p->is_mode = b->hold != NULL;
     if (p->items == 0)
@@ -615,6 +620,6 @@ void nh_finish_items(nh_builder *b)
     take_numbers(b);
     find_values(b);
     add_friction(b);
-    add_events(b);
+    add_watched_events(b);
     add_columns(b);
 }

@@ -55,6 +55,12 @@ void nh_read_event(nh_parser *p, nh_statement *s)
 void nh_read_when(nh_parser *p, nh_statement *s)
 {
     s->event = nh_read_reference(p, "the name of an event");
+    for (int i = 0; s->event && i < 2 * NH_TOLD && !s->told; i++)
+        s->told = nh_at_word(p, 0, nh_told[i / NH_TOLD][i % NH_TOLD])
+                      ? nh_told[i / NH_TOLD][i % NH_TOLD]
+                      : NULL;
+    if (s->told)
+        nh_take(p);
     if (s->event && read_colon(p, s, "':' and the change, as in when floor: y' = -y'"))
         nh_read_assignments(p, s);
 }
@@ -98,16 +104,22 @@ void nh_add_scale(nh_builder *b, const nh_item *item, int64_t at, nh_expr value)
         p->scale[at] = number;
 }
 
-/* Whether an event has this name, or belongs to the family of this name. */
-static bool is_called(const nh_problem_event *event, const char *name)
+/* Whether the present `when` refers to an event: by its name, or by that of its family. */
+static bool is_meant(const nh_builder *b, const nh_problem_event *event)
 {
-    size_t length = strlen(name);
-    return strncmp(event->name, name, length) == 0 &&
-           (event->name[length] == 0 || event->name[length] == '[');
+    const char *rest = event->name + strlen(b->meant);
+    if (strncmp(event->name, b->meant, strlen(b->meant)) != 0)
+        return false;
+    if (*rest == '[')
+        rest = strchr(rest, ']') + 1;
+    return b->meant_told ? *rest == ' ' && strcmp(rest + 1, b->meant_told) == 0 : *rest == 0;
 }
 
-static void unknown_event(nh_builder *b, const nh_ast *event, const char *name)
+static void unknown_event(nh_builder *b, const nh_ast *event)
 {
+    char name[sizeof b->meant + 16];
+    snprintf(name, sizeof name, "%s%s%s", b->meant, b->meant_told ? " " : "",
+             b->meant_told ? b->meant_told : "");
     nh_suggest suggest = nh_suggest_begin(name);
     for (int i = 0; i < b->problem->events; i++)
         nh_suggest_offer(&suggest, b->problem->event[i].name);
@@ -118,31 +130,30 @@ static void unknown_event(nh_builder *b, const nh_ast *event, const char *name)
 }
 
 /* The events that a `when` refers to: NAME[3], NAME[i] in a loop over i, or all that are called
- * NAME. They are consecutive. */
+ * NAME; NAME may be followed by "slips". */
 static void find_events(nh_builder *b, const nh_statement *s, int64_t index)
 {
     const nh_problem *p = b->problem;
     const nh_ast *event = s->event;
-    char name[NH_NAME_LONGEST + 32];
     int64_t member = event->child ? nh_expand_integer(&b->x, event->child, "the index") : index;
     if (event->child || s->loop)
-        snprintf(name, sizeof name, "%s[%" PRId64 "]", event->name, member);
+        snprintf(b->meant, sizeof b->meant, "%s[%" PRId64 "]", event->name, member);
     else
-        snprintf(name, sizeof name, "%s", event->name);
-    b->first_event = b->last_event = 0;
-    while (b->first_event < p->events && !is_called(&p->event[b->first_event], name))
-        b->first_event++;
-    b->last_event = b->first_event;
-    while (b->last_event < p->events && is_called(&p->event[b->last_event], name))
-        b->last_event++;
-    if (b->first_event == b->last_event && !b->x.status)
-        unknown_event(b, event, name);
+        snprintf(b->meant, sizeof b->meant, "%s", event->name);
+    b->meant_told = s->told;
+    for (int e = 0; e < p->events; e++)
+        if (is_meant(b, &p->event[e]))
+            return;
+    if (!b->x.status)
+        unknown_event(b, event);
 }
 
 void nh_add_change(nh_builder *b, const nh_item *item, int64_t velocity, nh_expr value)
 {
     nh_problem *p = b->problem;
-    for (int e = b->first_event; e < b->last_event && !b->x.status; e++) {
+    for (int e = 0; e < p->events && !b->x.status; e++) {
+        if (!is_meant(b, &p->event[e]))
+            continue;
         for (int i = 0; i < p->changes && !b->x.status; i++)
             if (p->change[i].event == e && p->change[i].velocity == velocity)
                 b->x.status = nh_fail_at(b->report, &b->model->source, item->place,

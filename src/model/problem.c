@@ -301,6 +301,7 @@ static void build_statements(nh_builder *b)
     for (const nh_statement *s = b->model->statement; s && !b->x.status; s = s->next)
         if (builders[s->kind] && !(s->kind == STATEMENT_FRAME && b->frames_left_out))
             repeat(b, s, builders[s->kind]);
+    nh_add_told_events(b);
     for (const nh_statement *s = b->model->statement; s && !b->x.status; s = s->next)
         if (s->kind == STATEMENT_WHEN)
             repeat(b, s, nh_build_when);

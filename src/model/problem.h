@@ -158,6 +158,7 @@ enum { NH_ALL_SINCE, NH_ALL_STALLED, NH_ALL_ENERGY, NH_ALL_NUMBERS };
 /* What is told of an item, as events by name: "ground opens", "roll slips". */
 enum { NH_TOLD = 3 };
 enum { NH_TOLD_OPENS, NH_TOLD_HITS, NH_TOLD_CLOSES };
+extern const char *const nh_told[2][NH_TOLD]; /* of a grip; of a contact */
 enum { NH_TOLD_SLIPS, NH_TOLD_GRIPS, NH_TOLD_REVERSES };
 /* What is watched of an item: that its mode remains possible, and that its limit is positive. */
 enum { NH_WATCHED = 2 };

@@ -57,28 +57,29 @@ static bool tell_item(nh_event_walk *k, int item, int what, const double *before
                               after + NODE_Q + c->layout.n);
 }
 
+/* Whether the last change is told of an item by this word. */
+static bool is_told(const nh_contacts *c, int item, int what)
+{
+    const nh_hold was = c->before[item], is = c->hold[item];
+    if (c->problem->item[item].contact)
+        return what == NH_TOLD_HITS
+                   ? c->hit[item]
+                   : nh_holds(is) != nh_holds(was) && nh_holds(is) == (what == NH_TOLD_CLOSES);
+    return what == NH_TOLD_GRIPS   ? nh_holds(is) && !nh_holds(was)
+           : what == NH_TOLD_SLIPS ? nh_slips(is) && nh_holds(was)
+                                   : nh_slips(is) && nh_slips(was) && is != was;
+}
+
 static void tell_changes(nh_event_walk *k, const double *before, const double *after)
 {
+    static const int order[2][NH_TOLD] = {{NH_TOLD_SLIPS, NH_TOLD_GRIPS, NH_TOLD_REVERSES},
+                                          {NH_TOLD_HITS, NH_TOLD_CLOSES, NH_TOLD_OPENS}};
     const nh_contacts *c = k->run->contacts;
-    for (int pass = 0; pass < 2; pass++) /* what ends first: impacts and openings before grips */
-        for (int i = 0; i < c->layout.items; i++) {
-            const nh_hold was = c->before[i], is = c->hold[i];
-            const bool contact = c->problem->item[i].contact;
-            if (contact != (pass == 0))
-                continue;
-            if (contact && c->hit[i])
-                tell_item(k, i, NH_TOLD_HITS, before, after);
-            if (contact && nh_holds(is) != nh_holds(was))
-                tell_item(k, i, nh_holds(is) ? NH_TOLD_CLOSES : NH_TOLD_OPENS, before, after);
-            if (contact)
-                continue;
-            if (nh_holds(is) && !nh_holds(was))
-                tell_item(k, i, NH_TOLD_GRIPS, before, after);
-            else if (nh_slips(is) && nh_holds(was))
-                tell_item(k, i, NH_TOLD_SLIPS, before, after);
-            else if (nh_slips(is) && nh_slips(was) && is != was)
-                tell_item(k, i, NH_TOLD_REVERSES, before, after);
-        }
+    for (int contacts = 1; contacts >= 0; contacts--) /* impacts and openings before grips */
+        for (int i = 0; i < c->layout.items; i++)
+            for (int n = 0; n < NH_TOLD && c->problem->item[i].contact == contacts; n++)
+                if (is_told(c, i, order[contacts][n]))
+                    tell_item(k, i, order[contacts][n], before, after);
 }
 
 /* Watched functions are positive from now on, though some begin at zero. */
@@ -133,6 +134,14 @@ static const double accumulated = 2e-7; /* of the speed after the first of them 
 static const double unresolved = 1e3 * DBL_EPSILON;
 enum { AGREEING = 3 };
 
+static bool any_hit(const nh_contacts *c)
+{
+    bool any = false;
+    for (int i = 0; i < c->layout.items; i++)
+        any |= c->hit[i];
+    return any;
+}
+
 /* How long the impacts of a contact go on; 0 if they are not about to end. */
 static double time_left(nh_run *run, double *node, double *inputs, int item)
 {
@@ -141,10 +150,7 @@ static double time_left(nh_run *run, double *node, double *inputs, int item)
     const nh_contact_row row = nh_contact_row_at(c, c->row_of[item]);
     const double u = row.value;
     double *of = nh_contact_numbers_of(c, inputs, item);
-    bool any_hit = false;
-    for (int i = 0; i < c->layout.items; i++)
-        any_hit |= c->hit[i];
-    if (!any_hit || nh_holds(c->hold[item]) || !(u > 0) ||
+    if (!any_hit(c) || nh_holds(c->hold[item]) || !(u > 0) ||
         !(c->hit[item] || nh_holds(c->before[item])))
         return 0;
     double ratio = of[NH_ITEM_LAST] > 0 ? u / of[NH_ITEM_LAST] : INFINITY;
@@ -166,8 +172,9 @@ static double time_left(nh_run *run, double *node, double *inputs, int item)
     return turns * 2 * u / (fall * (1 - ratio));
 }
 
-/* Takes off the speed of a contact by an impulse, with the friction that belongs to it in slip. */
-static void stop_contact(const nh_contacts *c, int item, double *v)
+/* Takes off the speed of a contact by an impulse, with the friction that belongs to it in slip, and
+ * counts what that costs. */
+static void stop_contact(const nh_contacts *c, int item, double *v, double *inputs)
 {
     const int n = c->layout.n, normal = c->row_of[item], all = c->layout.rows;
     double response = c->response[normal * all + normal];
@@ -175,20 +182,41 @@ static void stop_contact(const nh_contacts *c, int item, double *v)
     for (int pass = 0; pass < 2; pass++) { /* how much an impulse changes it, then the impulse */
         for (int i = 0; i < n && pass == 1; i++)
             v[i] -= nh_contact_row_at(c, normal).B[i] * u / response;
+        if (pass == 1)
+            nh_contact_numbers_of(c, inputs, item)[NH_ITEM_LOST] += u * u / (2 * response);
         for (int g = 0; g < c->layout.items; g++) {
             const double speed = nh_contact_speed(c, g);
             for (int k = 0; k < c->problem->item[g].components && nh_slips(c->hold[g]); k++) {
                 const int row = c->row_of[g] + k;
+                const double slip = nh_contact_row_at(c, row).value;
                 const double by =
                     -nh_contact_limit(c, row, false)[1 + c->problem->item[item].reaction[0]] *
-                    nh_contact_row_at(c, row).value / (speed > 0 ? speed : 1);
+                    slip / (speed > 0 ? speed : 1);
                 if (pass == 0)
                     response += by * c->response[normal * all + row];
                 for (int i = 0; i < n && pass == 1; i++)
                     v[i] -= by * nh_contact_row_at(c, row).B[i] * u / response;
+                if (pass == 1)
+                    nh_contact_numbers_of(c, inputs, g)[NH_ITEM_LOST] += by * slip * u / response;
             }
         }
     }
+}
+
+/* No more than half the time until another contact hits. */
+static double until_others_hit(const nh_contacts *c, const double *a, double time)
+{
+    for (int i = 0; i < c->layout.items; i++) {
+        const nh_contact_row row = nh_contact_row_at(c, c->row_of[i]);
+        const double u = row.value, fall = -(row.drift + nh_contact_dot(row.K, a, c->layout.n));
+        const double gap = fmax(nh_contact_gap(c, i), 0), square = u * u + 2 * fall * gap;
+        if (!c->problem->item[i].contact || nh_holds(c->hold[i]) || square < 0)
+            continue;
+        const double hits = u > 0 ? (u + sqrt(square)) / fall : 2 * gap / (sqrt(square) - u);
+        if (hits > 0)
+            time = fmin(time, hits / 2);
+    }
+    return time;
 }
 
 /* Closes a contact whose impacts end after a short time. */
@@ -199,8 +227,11 @@ static bool close_contact(nh_event_walk *k, int item, double time, double *node,
     const int n = c->layout.n, normal = c->row_of[item];
     double *q = node + NODE_Q, *v = q + n, *a = v + n, *before = run->crossings->at;
     double *was = c->matrix + 8 * (size_t)c->layout.rows * (size_t)c->layout.rows +
-                  12 * (size_t)c->layout.rows;
+                  12 * (size_t)c->layout.rows,
+           *lost = was + n;
     memcpy(was, v, (size_t)n * sizeof *v);
+    for (int i = 0; i < c->layout.items; i++)
+        lost[i] = nh_contact_numbers_of(c, inputs, i)[NH_ITEM_LOST];
     for (int i = 0; i < n; i++)
         v[i] -= nh_contact_row_at(c, normal).B[i] * nh_contact_row_at(c, normal).value /
                 c->response[normal * c->layout.rows + normal];
@@ -210,12 +241,18 @@ static bool close_contact(nh_event_walk *k, int item, double time, double *node,
     c->crossed[item] = true;
     if (nh_contacts_decide(run, node, inputs, false, &c->report) != NH_OK)
         return false;
+    /* that was to know the mode; with its friction, other contacts may be hit */
     memcpy(v, was, (size_t)n * sizeof *v);
+    for (int i = 0; i < c->layout.items; i++)
+        nh_contact_numbers_of(c, inputs, i)[NH_ITEM_LOST] = lost[i];
     nh_contacts_evaluate(run, node, inputs);
-    stop_contact(c, item, v);
-    if (nh_contacts_settle(run, node, inputs, &c->report) != NH_OK)
+    stop_contact(c, item, v, inputs);
+    if (nh_contacts_decide(run, node, inputs, false, &c->report) != NH_OK)
         return false;
+    nh_contacts_evaluate(run, node, inputs);
     nh_crossings_slope(run->crossings, node);
+    time = any_hit(c) ? 0 : until_others_hit(c, a, time);
+    nh_contacts_lose(run, node, time, inputs);
     for (int i = 0; i < n; i++) {
         q[i] += i < run->system->coordinates ? time * (v[i] + time / 2 * a[i]) : 0;
         v[i] += time * a[i];
@@ -237,9 +274,15 @@ static bool close_contact(nh_event_walk *k, int item, double time, double *node,
 static bool end_impacts(nh_event_walk *k, double *node, double *inputs)
 {
     nh_contacts *c = k->run->contacts;
+    const bool stalls =
+        *nh_contact_number_of_all(c, inputs, NH_ALL_STALLED) > NH_IMPACTS_IN_NO_TIME;
     for (int i = 0; i < c->layout.items; i++) {
-        const double time = c->problem->item[i].contact ? time_left(k->run, node, inputs, i) : 0;
-        if (time > 0)
+        if (!c->problem->item[i].contact)
+            continue;
+        /* it has opened, but numbers do not resolve how far */
+        const bool in_vain = stalls && c->crossed[i] && !nh_holds(c->hold[i]);
+        const double time = in_vain ? 0 : time_left(k->run, node, inputs, i);
+        if (in_vain || time > 0)
             return close_contact(k, i, time, node, inputs) || fails(k, node[NODE_T]);
     }
     return true;
@@ -292,6 +335,25 @@ static bool take_before(nh_event_walk *k, const double *node, const double *inpu
     return true;
 }
 
+/* What `when roll slips: ..` changes. */
+static bool act_on_changes(nh_event_walk *k, double *node)
+{
+    const nh_contacts *c = k->run->contacts;
+    const int first = c->problem->model_events;
+    bool any = false;
+    for (int e = 0; e < NH_TOLD * c->layout.items; e++) {
+        c->acting[e] = k->w->acts[first + e] && is_told(c, e / NH_TOLD, e % NH_TOLD);
+        any |= c->acting[e];
+    }
+    if (!any)
+        return true;
+    nh_contacts_count_losses(k, node);
+    for (int e = 0; e < NH_TOLD * c->layout.items; e++)
+        if (c->acting[e] && !nh_event_walk_change(k, first + e, node))
+            return nh_event_walk_fails(k, NH_FAILED_CHANGE, first + e, node[NODE_T]);
+    return nh_contacts_change(k, node, NH_CAUSE_KICKED);
+}
+
 bool nh_contacts_change(nh_event_walk *k, double *node, nh_contact_cause cause)
 {
     nh_run *run = k->run;
@@ -323,7 +385,7 @@ bool nh_contacts_change(nh_event_walk *k, double *node, nh_contact_cause cause)
         return false;
     memset(c->crossed, 0, (size_t)c->layout.items * sizeof *c->crossed);
     memset(c->excluded, 0, (size_t)c->layout.items * sizeof *c->excluded);
-    return true;
+    return act_on_changes(k, node);
 }
 
 /* A member between two steps of the run. */

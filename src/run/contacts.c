@@ -39,13 +39,14 @@ static bool make_arrays(nh_contacts *c)
     c->item = calloc(items + 1, sizeof *c->item);
     c->mode = calloc(items + 1, 1);
     c->row_of = calloc(2 * items + 2 * rows + 1, sizeof *c->row_of);
-    c->crossed = calloc(4 * items + 1, sizeof *c->crossed);
+    c->crossed = calloc((4 + NH_TOLD) * items + 1, sizeof *c->crossed);
     if (!c->room || !c->hold || !c->item || !c->mode || !c->row_of || !c->crossed)
         return false;
     c->kept = c->row_of + items;
     c->touches = c->crossed + items;
     c->hit = c->touches + items;
     c->excluded = c->hit + items;
+    c->acting = c->excluded + items;
     c->modes = nh_mode_solver_create(of->items, of->rows);
     c->impacts = nh_impact_solver_create(of->items, of->rows);
     for (int i = 0, row = of->constraints; i < of->items; i++) {
@@ -312,6 +313,15 @@ static void add_losses(nh_run *run, const double *from, const double *to, double
             nh_contact_numbers_of(c, u, i)[NH_ITEM_LOST] +=
                 weight[j] * x * (to[NODE_T] - from[NODE_T]) * more[c->layout.reactions + i];
     }
+}
+
+void nh_contacts_lose(nh_run *run, const double *node, double time, double *u)
+{
+    nh_contacts *c = run->contacts;
+    const double *more = observe(c, c->gear + c->present, node[NODE_T], node + NODE_Q,
+                                 node + NODE_Q + c->layout.n, u);
+    for (int i = 0; i < c->layout.items; i++)
+        nh_contact_numbers_of(c, u, i)[NH_ITEM_LOST] += time * more[c->layout.reactions + i];
 }
 
 static int slipping_items(const nh_gear *gear, int items, int *which)

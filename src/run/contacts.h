@@ -46,7 +46,7 @@ struct nh_contacts {
     nh_mode_item *item;
     unsigned char *mode;
     int *row_of, *kept;
-    bool *crossed, *touches, *hit, *excluded;
+    bool *crossed, *touches, *hit, *excluded, *acting; /* acting: [items][NH_TOLD] */
     nh_report report;
 };
 
@@ -90,6 +90,9 @@ void nh_contacts_show(const nh_run *run, int walked, double t, const double *q, 
                       double *u);
 /* The member went from one node to the fraction x of the way to another. */
 void nh_contacts_pass(nh_event_walk *k, const double *from, const double *to, double x);
+
+/* Adds what grips take in a short time from a state on. */
+void nh_contacts_lose(nh_run *run, const double *node, double time, double *u);
 
 /* ---- contact_change.c, for contacts.c ---- */
 nh_status nh_contacts_decide(nh_run *run, double *node, double *inputs, bool first,

@@ -52,6 +52,29 @@ static void put_state(nh_event_walk *k, const double *node)
 
 /* Reports an event to the user's function; true if the function wants the member to end. An event
  * that is met again when steps are repeated after a failure is reported only once. */
+/* The numbers of the inputs, with what is shown of contacts and grips there. */
+static const double *inputs_there(nh_event_walk *k, const double *node, const double *after)
+{
+    nh_crossings *w = k->w;
+    const double *inputs = w->inputs;
+    const nh_contacts *c = k->run->contacts;
+    if (!inputs)
+        return NULL;
+    memcpy(w->told, inputs, (size_t)k->run->system->shape.inputs * sizeof *w->told);
+    if (!c)
+        return w->told;
+    memcpy(w->at_told, w->at, w->node_size * sizeof *w->at);
+    nh_contacts_show(k->run, k->counted ? -1 : k->member, node[NODE_T], node + NODE_Q, after,
+                     w->told);
+    for (int i = 0; i < c->layout.items && k->counted; i++) {
+        double *of = nh_contact_numbers_of(c, w->told, i);
+        of[NH_ITEM_SPENT] = of[NH_ITEM_LOST];
+    }
+    memcpy(w->at, w->at_told, w->node_size * sizeof *w->at);
+    w->inputs = inputs;
+    return w->told;
+}
+
 static bool tell(nh_event_walk *k, const nh_root *root, const double *node, const double *after)
 {
     nh_crossings *w = k->w;
@@ -78,7 +101,8 @@ static bool tell(nh_event_walk *k, const nh_root *root, const double *node, cons
                             .q = q,
                             .v = v,
                             .v_after = v_after,
-                            .wrapped_q = node + NODE_Q};
+                            .wrapped_q = node + NODE_Q,
+                            .inputs = inputs_there(k, node, after)};
     nh_tangent_tell(k->run, event.t);
     if (w->hook(w->user, &event) != 0)
         reported[1] = number;
@@ -87,7 +111,7 @@ static bool tell(nh_event_walk *k, const nh_root *root, const double *node, cons
 }
 
 /* Sets the velocities at a node to the values that `when` gives, projected onto the constraints. */
-static bool change_velocities(nh_event_walk *k, int event, double *node)
+bool nh_event_walk_change(nh_event_walk *k, int event, double *node)
 {
     nh_crossings *w = k->w;
     const nh_system *system = k->run->system; /* contacts and grips exert no impulses here */
@@ -230,7 +254,7 @@ static bool happen_one(nh_event_walk *k, const nh_root *root, double h)
     memcpy(w->at, w->fresh, w->node_size * sizeof *w->at);
     if (acts && accumulates(k, root, w->fresh[NODE_T], h))
         return nh_event_walk_fails(k, NH_FAILED_ACCUMULATION, root->event, w->fresh[NODE_T]);
-    if (acts && !change_velocities(k, root->event, w->fresh))
+    if (acts && !nh_event_walk_change(k, root->event, w->fresh))
         return nh_event_walk_fails(k, NH_FAILED_CHANGE, root->event, w->fresh[NODE_T]);
     if (acts && !nh_tangent_change(k->run, root->event, w->fresh))
         return nh_event_walk_fails(k, NH_FAILED_TANGENT, root->event, w->fresh[NODE_T]);
@@ -295,6 +319,7 @@ bool nh_event_walk_happen(nh_event_walk *k, int first, const double *from, const
         if (kicks) {
             nh_contacts_pass(k, from, to, x);
             nh_contacts_count_losses(k, w->fresh);
+            k->counted = true;
         }
         for (int i = first; i < w->roots && w->root[i].x <= together; i++) {
             const nh_root root = w->root[i];
@@ -305,13 +330,16 @@ bool nh_event_walk_happen(nh_event_walk *k, int first, const double *from, const
             else if (is_event(w, &root) && !happen_one(k, &root, h))
                 return false;
         }
-        if (changes && !kicks)
+        if (!kicks)
             nh_contacts_pass(k, from, to, x);
+        k->counted = true;
         if ((changes || kicks) &&
             !nh_contacts_change(k, w->fresh, kicks ? NH_CAUSE_KICKED : NH_CAUSE_WATCHED))
             return false;
         k->changed |= changes;
-    }
+    } else
+        nh_contacts_pass(k, from, to, x);
+    k->counted = false;
     put_state(k, w->fresh);
     nh_tangent_land(k->run, k->member);
     double *node = nh_crossings_node(w, k->kept, 0);

@@ -113,6 +113,8 @@ static bool make_arrays(nh_crossings *w, const nh_run *run)
                  {&w->at, w->node_size},
                  {&w->fresh, w->node_size},
                  {&w->moved_node, w->node_size},
+                 {&w->at_told, w->node_size},
+                 {&w->told, (size_t)system->shape.inputs + 1},
                  {&w->slope, n + m + rows},
                  {&w->q, n},
                  {&w->value[0], 2 * events},

@@ -71,6 +71,7 @@ struct nh_crossings {
     const double *inputs;          /* of the current member */
     double *block;                 /* a state beside the run, as a block of one lane */
     double *at, *fresh;            /* nodes: one in between, and the one after an event */
+    double *at_told, *told;        /* the former while an event is told, and the inputs told */
     double *moved_node;            /* one near another */
     double *value[3];              /* g and g' at the nodes of an interval, and between them */
     double *within;                /* ... and at two points in between */
@@ -161,6 +162,7 @@ typedef struct nh_event_walk { /* a member between two steps of the run */
     int64_t index; /* steps of the run completed so far */
     bool changed;  /* an event has changed its velocities since the last whole step */
     nh_step_failure *f;
+    bool counted; /* what grips took until the event that is told */
 } nh_event_walk;
 
 /* Notes why it cannot go on; false. */
@@ -172,6 +174,8 @@ double *nh_event_walk_counts(const nh_event_walk *k);
 bool nh_event_walk_look(nh_event_walk *k, double *from, double *to, double until, int *event);
 /* Reports an event at a node, with the velocities after it; true if the caller wants the member to
  * end. Ends the member there if it is one of those that do. */
+bool nh_event_walk_change(nh_event_walk *k, int event, double *node);
+bool nh_event_walk_change(nh_event_walk *k, int event, double *node);
 bool nh_event_walk_tell(nh_event_walk *k, int event, const double *node, const double *after);
 /* Carries out that root and those at the same time. The block gets the state after them. */
 bool nh_event_walk_happen(nh_event_walk *k, int first, const double *from, const double *to);

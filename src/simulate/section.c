@@ -61,8 +61,8 @@ int nh_ensemble_note_event(nh_ensemble *e, int64_t member, const nh_system *syst
         row[1] = event->t;
         memcpy(row + 2, event->q, n * sizeof *row);
         memcpy(row + 2 + n, event->v_after, k * sizeof *row);
-        status =
-            nh_system_observe(system, event->t, event->q, event->v_after, row + 2 + n + k, NULL);
+        status = nh_system_observe_at(system, (nh_instant){event->t, event->inputs}, event->q,
+                                      event->v_after, row + 2 + n + k, NULL);
     }
     pthread_mutex_lock(&e->lock);
     if (status == NH_OK && e->points == e->point_room) {
@@ -170,7 +170,7 @@ double nh_simulation_event_moves(const nh_simulation *s, int64_t index, int vari
 static void record_event(nh_simulation *s, const nh_event *event)
 {
     s->event_status = nh_record_add(s->record, event->t, event->q, event->v_after, event->wrapped_q,
-                                    NULL, &s->event_report);
+                                    event->inputs, &s->event_report);
     if (s->event_status == NH_OK && s->archive)
         s->event_status = nh_trajectory_write_row(s, event->wrapped_q, &s->event_report);
 }

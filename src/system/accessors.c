@@ -171,15 +171,16 @@ char *nh_system_input_text(const nh_system *system, int index)
 }
 
 /* Calls NH_FN_OBSERVE and returns the part [first, first + count) of its results. */
-static nh_status observe_part(const nh_system *system, double t, const double *q, const double *v,
-                              size_t first, size_t count, double *out, nh_report *report)
+static nh_status observe_part(const nh_system *system, nh_instant at, const double *q,
+                              const double *v, size_t first, size_t count, double *out,
+                              nh_report *report)
 {
     double *all = malloc((nh_system_outputs(system, NH_FN_OBSERVE) + 1) * sizeof *all), *own = NULL;
     const double *inner = all ? nh_inner_copy(system, q, v, &own, report) : NULL;
     nh_status status =
         !all     ? nh_fail_memory(report)
         : !inner ? NH_NO_MEMORY
-                 : nh_system_evaluate(system, NH_FN_OBSERVE, t, q, inner, NULL, all, report);
+                 : nh_system_evaluate_at(system, NH_FN_OBSERVE, at, q, inner, all, report);
     if (status == NH_OK)
         memcpy(out, all + first, count * sizeof *out);
     free(own);
@@ -203,13 +204,14 @@ nh_status nh_inner_energy(const nh_system *system, double t, const double *q, co
 nh_status nh_system_energy(const nh_system *system, double t, const double *q, const double *v,
                            double *energy, nh_report *report)
 {
-    return observe_part(system, t, q, v, 0, 1, energy, report);
+    return observe_part(system, (nh_instant){.t = t}, q, v, 0, 1, energy, report);
 }
 
 nh_status nh_system_residual(const nh_system *system, double t, const double *q, const double *v,
                              double *k, nh_report *report)
 {
-    return observe_part(system, t, q, v, 1, (size_t)system->constraints, k, report);
+    return observe_part(system, (nh_instant){.t = t}, q, v, 1, (size_t)system->constraints, k,
+                        report);
 }
 
 nh_status nh_system_position_residual(const nh_system *system, double t, const double *q, double *g,
@@ -235,7 +237,7 @@ nh_status nh_system_largest_residual(const nh_system *system, double t, const do
     double *residual = malloc((count + 1) * sizeof *residual);
     if (!residual)
         return nh_fail_memory(report);
-    nh_status status = observe_part(system, t, q, v, 1, count, residual, report);
+    nh_status status = observe_part(system, (nh_instant){.t = t}, q, v, 1, count, residual, report);
     *largest = 0;
     for (size_t i = 0; status == NH_OK && i < count; i++)
         *largest = isnan(*largest) || fabs(residual[i]) <= *largest ? *largest : fabs(residual[i]);
@@ -252,7 +254,13 @@ static size_t first_observable(const nh_system *system)
 nh_status nh_system_observe(const nh_system *system, double t, const double *q, const double *v,
                             double *values, nh_report *report)
 {
-    return observe_part(system, t, q, v, first_observable(system),
+    return nh_system_observe_at(system, (nh_instant){.t = t}, q, v, values, report);
+}
+
+nh_status nh_system_observe_at(const nh_system *system, nh_instant at, const double *q,
+                               const double *v, double *values, nh_report *report)
+{
+    return observe_part(system, at, q, v, first_observable(system),
                         (size_t)nh_system_observables(system), values, report);
 }
 
@@ -261,7 +269,8 @@ nh_status nh_system_partial_energies(const nh_system *system, double t, const do
 {
     if (!system->facts.coupled)
         return nh_fail(report, NH_NOT_APPLICABLE, "%s has no driver and passengers", system->name);
-    return observe_part(system, t, q, v, first_observable(system), 2, values, report);
+    return observe_part(system, (nh_instant){.t = t}, q, v, first_observable(system), 2, values,
+                        report);
 }
 
 nh_status nh_system_acceleration(const nh_system *system, double t, const double *q,

@@ -88,6 +88,10 @@ typedef struct nh_instant {
 nh_status nh_system_evaluate_at(const nh_system *system, nh_fn fn, nh_instant at, const double *q,
                                 const double *v, double *out, nh_report *report);
 
+/* nh_system_observe at an instant. */
+nh_status nh_system_observe_at(const nh_system *system, nh_instant at, const double *q,
+                               const double *v, double *values, nh_report *report);
+
 /* nh_system_acceleration with other inputs; NULL: the defaults. */
 nh_status nh_system_acceleration_with(const nh_system *system, double t, const double *q,
                                       const double *v, const double *u, double *acceleration,
