@@ -1,5 +1,6 @@
 /* The report of nonholo compare as text, JSON and plot. */
 #include "compare_report.h"
+#include "picture.h"
 #include "duration.h"
 #include "json.h"
 #include "message.h"
@@ -289,7 +290,7 @@ static nh_status draw_panels(const contest *c, nh_panel *panel, nh_curve *curve,
         }
     }
     describe_contest(c, title, sizeof title);
-    return nh_panels_plot(panel, panels, path, title, report);
+    return nh_panels_draw(panel, panels, path, picture_titled(title), report);
 }
 
 int compare_draw(const contest *c, const char *path)

@@ -4,6 +4,7 @@
 #include <nonholo_analysis.h>
 
 #include "ensemble_job.h"
+#include "picture.h"
 #include "command.h"
 #include "message.h"
 
@@ -323,7 +324,8 @@ int plot_ensemble(ensemble_job *c, const char *path)
              sweep ? " at t = " : " to t = ", nh_simulation_time(c->simulation, records - 1));
     nh_report report = {.status = NH_NO_MEMORY, .text = "out of memory"};
     nh_status status =
-        p->failed ? NH_NO_MEMORY : nh_panels_plot(p->panel, p->panels, path, title, &report);
+        p->failed ? NH_NO_MEMORY
+                  : nh_panels_draw(p->panel, p->panels, path, picture_titled(title), &report);
     for (int i = 0; i < p->blocks; i++)
         free(p->block[i]);
     free(p);

@@ -2,6 +2,7 @@
 #include <nonholo_analysis.h>
 
 #include "checkpointing.h"
+#include "picture.h"
 #include "command.h"
 #include "fit_data.h"
 #include "message.h"
@@ -232,7 +233,7 @@ static nh_status draw_panels(const job *j, const nh_fit *f, nh_panel *panel, nh_
         }
     }
     snprintf(title, sizeof title, "%s, fitted", nh_system_name(j->subject.system));
-    return nh_panels_plot(panel, panels, j->given->plot, title, report);
+    return nh_panels_draw(panel, panels, j->given->plot, picture_titled(title), report);
 }
 
 static int draw(const job *j, const nh_fit *f)

@@ -1,5 +1,6 @@
 /* Pictures of eigenvalues: in the complex plane, or along a parameter. */
 #include "linearise_report.h"
+#include "picture.h"
 #include "message.h"
 
 #include <math.h>
@@ -26,7 +27,7 @@ int linearise_draw(const nh_linearisation *l, const char *path)
             .x_label = "real part", .y_label = "imaginary part", .curve = &curve, .curves = 1};
         snprintf(title, sizeof title, "%s, eigenvalues",
                  nh_system_name(nh_linearisation_system(l)));
-        status = nh_panels_plot(&panel, 1, path, title, &report);
+        status = nh_panels_draw(&panel, 1, path, picture_titled(title), &report);
     }
     free(re);
     return status == NH_OK ? 0 : complain_report(&report);
@@ -168,7 +169,7 @@ int stability_draw(const stability_report *r, const char *path)
                                     .curve = other,
                                     .curves = count}};
         snprintf(title, sizeof title, "%s, eigenvalues", nh_system_name(r->system));
-        status = nh_panels_plot(panel, 2, path, title, &report);
+        status = nh_panels_draw(panel, 2, path, picture_titled(title), &report);
     }
     free(curve);
     free(m.x);

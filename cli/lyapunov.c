@@ -2,6 +2,7 @@
 #include <nonholo_analysis.h>
 
 #include "checkpointing.h"
+#include "picture.h"
 #include "command.h"
 #include "message.h"
 #include "method_list.h"
@@ -117,7 +118,7 @@ static int draw(const nh_lyapunov *l, const subject *s, const char *path)
                                 .curve = curve,
                                 .curves = count};
         snprintf(title, sizeof title, "%s, Lyapunov exponents", nh_system_name(s->system));
-        status = nh_panels_plot(&panel, 1, path, title, &report);
+        status = nh_panels_draw(&panel, 1, path, picture_titled(title), &report);
     }
     free(x);
     free(curve);

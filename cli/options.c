@@ -5,6 +5,7 @@
 #include "settings.h"
 #include "message.h"
 #include "method_list.h"
+#include "picture.h"
 #include "progress.h"
 
 #include <getopt.h>
@@ -44,6 +45,10 @@ typedef struct specification {
 } specification;
 
 #define AT(field) offsetof(options, field)
+#define PICTURE_FILES "FILE.svg|.png|.pdf|.eps|.tex|.html"
+#define OPTIONS_PICTURE                                                                            \
+    (OPTIONS_OUTPUT | OPTIONS_PLOT | OPTIONS_LINEARISE | OPTIONS_LYAPUNOV | OPTIONS_PERIODIC |     \
+     OPTIONS_FIT | OPTIONS_COLUMNS)
 
 static const specification specifications[] = {
     {"set", 0, SETTINGS, OPTIONS_MODEL, AT(settings), "NAME=VALUE",
@@ -114,8 +119,7 @@ static const specification specifications[] = {
      "linearise for n values of a parameter from a to b", 0, 0},
     {"locate", 0, TEXT, OPTIONS_LINEARISE, AT(locate), "hopf,zero",
      "locate where eigenvalues cross the imaginary axis, or meet", 0, 0},
-    {"plot", 0, TEXT, OPTIONS_LINEARISE, AT(plot), "FILE.svg|.png|.pdf|.html",
-     "plot the eigenvalues", 0, 0},
+    {"plot", 0, TEXT, OPTIONS_LINEARISE, AT(plot), PICTURE_FILES, "plot the eigenvalues", 0, 0},
     {"matrices", 0, TEXT, OPTIONS_LINEARISE, AT(matrices), "FILE.npz",
      "write A, B, C, D with the names of states, inputs and outputs", 0, 0},
     {"time", 0, POSITIVE, OPTIONS_LYAPUNOV, AT(time), "T", "duration of the motion", 0, 0},
@@ -124,8 +128,8 @@ static const specification specifications[] = {
      "number of exponents (all, but at most 4)", 0, 0},
     {"megno", 0, FLAG, OPTIONS_LYAPUNOV, AT(megno), NULL,
      "also print the mean exponential growth factor of nearby orbits", 0, 0},
-    {"plot", 0, TEXT, OPTIONS_LYAPUNOV, AT(plot), "FILE.svg|.png|.pdf|.html",
-     "plot how the exponents converge", 0, 0},
+    {"plot", 0, TEXT, OPTIONS_LYAPUNOV, AT(plot), PICTURE_FILES, "plot how the exponents converge",
+     0, 0},
     {"period", 0, POSITIVE, OPTIONS_PERIODIC, AT(period), "T",
      "the period of the forces, or a first guess of that of the motion", 0, 0},
     {"section", 0, TEXT, OPTIONS_PERIODIC, AT(section), "EVENT",
@@ -135,8 +139,8 @@ static const specification specifications[] = {
     {"follow", 0, TEXT, OPTIONS_PERIODIC, AT(follow), "NAME=a:b",
      "follow the family of periodic motions along a parameter", 0, 0},
     {"step", 0, POSITIVE, OPTIONS_PERIODIC, AT(step), "H", "time step", 0, 0},
-    {"plot", 0, TEXT, OPTIONS_PERIODIC, AT(plot), "FILE.svg|.png|.pdf|.html",
-     "plot the family that is followed", 0, 0},
+    {"plot", 0, TEXT, OPTIONS_PERIODIC, AT(plot), PICTURE_FILES, "plot the family that is followed",
+     0, 0},
     {"about", 0, CHOICE, OPTIONS_CONTROL, AT(about), "steady|start",
      "what to keep near: the steady motion nearest to the start, or the start, if it is steady", 0,
      0},
@@ -156,7 +160,7 @@ static const specification specifications[] = {
     {"robust", 0, FLAG, OPTIONS_FIT, AT(robust), NULL,
      "let large residuals count by their size, not by its square", 0, 0},
     {"step", 0, POSITIVE, OPTIONS_FIT, AT(step), "H", "the longest time step", 0, 0},
-    {"plot", 0, TEXT, OPTIONS_FIT, AT(plot), "FILE.svg|.png|.pdf|.html",
+    {"plot", 0, TEXT, OPTIONS_FIT, AT(plot), PICTURE_FILES,
      "plot the data with the model's curves, and the residuals", 0, 0},
     {"keep-symmetries", 0, FLAG, OPTIONS_LINEARISE | OPTIONS_CONTROL, AT(keep_symmetries), NULL,
      "keep positions that nothing depends on in the state", 0, 0},
@@ -179,9 +183,22 @@ static const specification specifications[] = {
      "number of threads for many trajectories (a single trajectory uses one)", 1, 4096},
     {"output", 'o', TEXT, OPTIONS_OUTPUT, AT(output), "FILE.h5|.csv|.npy|.npz",
      "write the recorded points; '-' writes CSV to standard output", 0, 0},
-    {"plot", 0, TEXT, OPTIONS_OUTPUT, AT(plot), "FILE.svg|.png|.pdf|.html",
+    {"plot", 0, TEXT, OPTIONS_OUTPUT, AT(plot), PICTURE_FILES,
      "plot the recorded points; of a trajectory also films: .gif, .mp4, .webm", 0, 0},
-    {"plot", 0, TEXT, OPTIONS_PLOT, AT(plot), "FILE.svg|.png|.pdf|.html", "plot the errors", 0, 0},
+    {"plot", 0, TEXT, OPTIONS_PLOT, AT(plot), PICTURE_FILES, "plot the errors", 0, 0},
+    {"size", 0, TEXT, OPTIONS_PICTURE, AT(size), "W[xH][mm|px]",
+     "size of the picture, as in 800x450 or 85mm", 0, 0},
+    {"font", 0, POSITIVE, OPTIONS_PICTURE, AT(font), "P",
+     "letters of P points, whatever the size (10; 8 in millimetres and in .pdf, .eps, .tex)", 0, 0},
+    {"no-title", 0, FLAG, OPTIONS_PICTURE, AT(no_title), NULL, "a picture without a title", 0, 0},
+    {"fps", 0, POSITIVE, OPTIONS_FILM, AT(fps), "N", "pictures per second of a film (25 or 30)", 0,
+     0},
+    {"speed", 0, POSITIVE, OPTIONS_FILM, AT(speed), "S",
+     "units of time of the model per second, in films and pages", 0, 0},
+    {"camera", 0, TEXT, OPTIONS_FILM, AT(camera), "AZIMUTH,ALTITUDE[,ZOOM]|front|side|top",
+     "point of view in films and pages, in degrees", 0, 0},
+    {"caption", 0, TEXT, OPTIONS_FILM, AT(caption), "TEXT",
+     "a text below the pictures of a film; {t} stands for the time", 0, 0},
     {"wheels", 0, TEXT, OPTIONS_IMPORT, AT(wheels), "NAME,NAME=RADIUS",
      "links or joints that are wheels (cylinders on continuous joints that touch the ground)", 0,
      0},
@@ -209,8 +226,8 @@ static const specification specifications[] = {
      "do not estimate the error (default: estimate it if that takes less than a second)", 0, 0},
     {"sensitivity", 0, TEXT, OPTIONS_ESTIMATE, AT(sensitivity), "NAME,...",
      "derivatives by parameters, start values (\"start x'\") and inputs, as columns", 0, 0},
-    {"format", 0, CHOICE, OPTIONS_EXPORT, AT(format), "c|fmu|python|sympy|casadi|matlab|modelica|json|latex",
-     "output format", 0, 0},
+    {"format", 0, CHOICE, OPTIONS_EXPORT, AT(format),
+     "c|fmu|python|sympy|casadi|matlab|modelica|json|latex", "output format", 0, 0},
     {"step", 0, POSITIVE, OPTIONS_EXPORT, AT(step), "H",
      "time step (default: a thousandth of the default duration of a run)", 0, 0},
     {"real", 0, CHOICE, OPTIONS_EXPORT, AT(real), "double|float", "precision of a C program", 0, 0},
@@ -232,8 +249,7 @@ static const specification specifications[] = {
      "columns to plot; Y/X plots Y against X", 0, 0},
     {"member", 0, COUNT, OPTIONS_COLUMNS, AT(member), "K", "member of an ensemble (0)", 0,
      EXACT_INTEGERS},
-    {"output", 'o', TEXT, OPTIONS_COLUMNS, AT(output), "FILE", "the picture: .svg .png .pdf .html",
-     0, 0},
+    {"output", 'o', TEXT, OPTIONS_COLUMNS, AT(output), "FILE", "the picture: " PICTURE_FILES, 0, 0},
     {"latex", 0, FLAG, OPTIONS_CHECK, AT(latex), NULL,
      "print the Lagrangian, the constraints and the equations of motion in LaTeX", 0, 0},
     {"expand", 0, FLAG, OPTIONS_EXPAND, AT(expand), NULL,
@@ -529,6 +545,9 @@ int options_parse(options *given, const command *asked, int argc, char **argv)
                        .energy = NAN,
                        .after = NAN,
                        .period = NAN,
+                       .font = NAN,
+                       .fps = NAN,
+                       .speed = NAN,
                        .members = -1,
                        .seed = -1,
                        .steps = -1,
@@ -564,7 +583,13 @@ int options_parse(options *given, const command *asked, int argc, char **argv)
     if (given->progress == 1)
         progress_as_json();
     int answer = count_operands(given, asked);
-    return answer ? answer : check_standard_output(given);
+    if (!answer)
+        answer = check_standard_output(given);
+    if (answer || given->help)
+        return answer;
+    return picture_read(given, asked->options & OPTIONS_COLUMNS ? given->output
+                               : asked->options & OPTIONS_VIEW  ? "page.html"
+                                                                : given->plot);
 }
 
 void options_free(options *given)

@@ -32,6 +32,7 @@ typedef uint64_t option_groups;
 #define OPTIONS_VIEW OPTION_GROUP(20)      /* --port, --no-open */
 #define OPTIONS_COLUMNS OPTION_GROUP(21)   /* --columns, -o */
 #define OPTIONS_IMPORT OPTION_GROUP(22)    /* --wheels, --base, -o */
+#define OPTIONS_FILM OPTION_GROUP(23)      /* --fps, --speed, --camera, --caption */
 #define OPTIONS_EXPORT OPTION_GROUP(24)    /* --format, --step, --real, --fmi, --name, -o */
 #define OPTIONS_CHECK OPTION_GROUP(25)     /* --latex */
 #define OPTIONS_EXPAND OPTION_GROUP(26)    /* --expand */
@@ -71,14 +72,16 @@ typedef struct options {
     double t0;
     int64_t steps, every, threads, halvings, members, seed, port;     /* -1 when not given */
     const char *name;                                                 /* NULL when not given */
+    const char *size, *camera, *caption;                              /* NULL when not given */
+    double font, fps, speed;                                          /* NaN when not given */
     const char *locate, *matrices, *weights, *noise, *count, *follow; /* NULL when not given */
     const char *fit;                                                  /* NULL when not given */
     double period;                                                    /* NaN when not given */
     int backend, compensated, around, about, table, format, real, fmi,
         progress;              /* index into the choices of the table: the standard first */
     const char *wheels, *base; /* NULL when not given */
-    bool drift, megno, relative, robust, keep_symmetries, estimate, no_estimate, no_open, quick,
-        project, clear, refer, latex, expand, json, quiet, help;
+    bool no_title, drift, megno, relative, robust, keep_symmetries, estimate, no_estimate, no_open,
+        quick, project, clear, refer, latex, expand, json, quiet, help;
 } options;
 
 struct command;

@@ -1,5 +1,6 @@
 /* The report of nonholo order as text, JSON and plot. */
 #include "order_report.h"
+#include "picture.h"
 #include "json.h"
 #include "message.h"
 
@@ -199,7 +200,7 @@ int order_draw(const survey *s, const char *path)
                           .curve = curve,
                           .curves = s->method_count};
         describe_survey(s, title, sizeof title);
-        status = nh_panels_plot(&panel, 1, path, title, &report);
+        status = nh_panels_draw(&panel, 1, path, picture_titled(title), &report);
     }
     free(curve);
     free(name);

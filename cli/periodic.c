@@ -2,6 +2,7 @@
 #include <nonholo_analysis.h>
 
 #include "checkpointing.h"
+#include "picture.h"
 #include "command.h"
 #include "message.h"
 #include "method_list.h"
@@ -193,7 +194,7 @@ static int draw(const nh_periodic *p, const subject *s, const char *parameter, c
                                                           : nh_system_velocity_name(s->system, 0),
                                 .curve = curve,
                                 .curves = marks ? 2 : 1};
-        status = nh_panels_plot(&panel, 1, path, "periodic motions", &report);
+        status = nh_panels_draw(&panel, 1, path, picture_titled("periodic motions"), &report);
     }
     free(x);
     return status == NH_OK ? 0 : complain_report(&report);

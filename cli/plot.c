@@ -3,6 +3,7 @@
 
 #include "command.h"
 #include "message.h"
+#include "picture.h"
 
 #include <stdio.h>
 
@@ -12,7 +13,7 @@ static int run(const options *given)
     nh_datafile *table = NULL;
     const char *path = given->operands[0];
     if (!given->output)
-        return complain("plot needs -o FILE.svg, .png, .pdf or .html");
+        return complain("plot needs -o FILE.svg, .png, .pdf, .eps, .tex or .html");
     int64_t member = given->member < 0 ? 0 : given->member;
     if (nh_panels_can_plot(given->output, &report) != NH_OK ||
         nh_datafile_read(&table, path, member, &report) != NH_OK)
@@ -26,7 +27,8 @@ static int run(const options *given)
         remark("%s has %lld members; this is member 0 (--member K draws another one)", path,
                (long long)nh_datafile_members(table));
     int answer = DONE;
-    if (nh_datafile_plot(table, given->columns, given->output, title, &report) != NH_OK)
+    if (nh_datafile_draw(table, given->columns, given->output, picture_titled(title), &report) !=
+        NH_OK)
         answer = complain_report(&report);
     else
         printf("%s: %lld points of %d columns drawn in %s\n", path,
@@ -45,7 +47,8 @@ const command command_plot = {
         "--columns it plots the named columns together against time, and Y against X for each\n"
         "Y/X.",
     .examples = "nonholo plot coin.csv -o coin.svg\n"
-                "nonholo plot coin.h5 --columns \"x,y,y/x,theta'/theta\" -o coin.png",
+                "nonholo plot coin.h5 --columns \"x,y,y/x,theta'/theta\" -o coin.png\n"
+                "nonholo plot coin.csv --columns y/x --size 85mm --no-title -o coin.tex",
     .options = OPTIONS_COLUMNS,
     .operands_least = 1,
     .operands_most = 1,

@@ -3,6 +3,7 @@
 #include "command.h"
 #include "message.h"
 #include "method_list.h"
+#include "picture.h"
 #include "progress.h"
 #include "run_report.h"
 #include "timing.h"
@@ -116,7 +117,8 @@ static int write_files(run_job *job, const options *given)
     take_last_row(job);
     char title[512];
     describe_run(job, title, sizeof title);
-    if (given->plot && nh_record_plot(job->record, given->plot, title, &report) != NH_OK)
+    if (given->plot &&
+        nh_record_draw(job->record, given->plot, picture_titled(title), &report) != NH_OK)
         answer = complain_report(&report);
     else
         job->plot = given->plot;
@@ -238,7 +240,7 @@ const command command_run = {
                 "        nonholo run - --method gauss --step 0.1 --steps 500 -o - >sleigh.csv",
     .options = OPTIONS_MODEL | OPTIONS_METHOD | OPTIONS_TIME | OPTIONS_SPEED | OPTIONS_OUTPUT |
                OPTIONS_KEEP | OPTIONS_ESTIMATE | OPTIONS_TOLERANCE | OPTIONS_DENSE | OPTIONS_STOP |
-               OPTIONS_SECTION,
+               OPTIONS_SECTION | OPTIONS_FILM,
     .operands_least = 1,
     .operands_most = 1,
     .run = run,

@@ -279,7 +279,7 @@ const command command_view = {
     .examples = "nonholo view rattleback\n"
                 "nonholo view bicycle --set speed=3 --time 20 --no-open --port 8000",
     .options = OPTIONS_MODEL | OPTIONS_METHOD | OPTIONS_TIME | OPTIONS_SPEED | OPTIONS_TOLERANCE |
-               OPTIONS_DENSE | OPTIONS_VIEW,
+               OPTIONS_DENSE | OPTIONS_VIEW | OPTIONS_FILM,
     .operands_least = 1,
     .operands_most = 1,
     .run = run,

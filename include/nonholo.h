@@ -989,7 +989,34 @@ NH_API void nh_table_add(nh_table *table, const double *row); /* nh_table_commit
 NH_API nh_status nh_table_commit(nh_table *table, nh_report *report); /* always frees the table */
 NH_API void nh_table_abandon(nh_table *table);
 
-/* Plots a recorded trajectory with gnuplot; the extension selects the format (.svg, .png, .pdf). */
+/* How a picture, a page or a film is drawn; what is zero or NULL is chosen to suit it. Pixels are
+ * 1/96 of an inch. Pictures measured in millimetres are for papers: letters have their height in
+ * points whatever the width, and panels are beside each other as far as there is room. */
+typedef struct nh_picture {
+    size_t size;          /* see "options" */
+    const char *title;    /* NULL or "": none */
+    double width, height; /* of the whole picture */
+    bool millimetres;     /* width and height are in millimetres */
+    double font;          /* in points: 10, in files for papers (.pdf, .eps, .tex) 8 */
+    /* Films, and in pages the camera and the speed. */
+    double rate;              /* pictures a second */
+    double speed;             /* units of time of the model in a second */
+    double azimuth, altitude; /* of the camera, in degrees, if `looks` */
+    double zoom;
+    bool looks;
+    const char *caption; /* below the picture; {t} stands for the time */
+} nh_picture;
+NH_OPTIONS_DEFAULT(nh_picture)
+
+/* Whether such a picture can be drawn into a file of this kind: NH_BAD_ARGUMENT says what does not
+ * suit it. */
+NH_API nh_status nh_picture_fits(const nh_picture *picture, const char *path, nh_report *report);
+
+/* Draws a recorded trajectory; the extension selects the format: .svg, .png, .pdf, .eps, .tex (for
+ * pgfplots), .html, and of models that can be drawn the films .gif, .mp4 and .webm. nh_record_plot
+ * is the same with nothing but a title. */
+NH_API nh_status nh_record_draw(const nh_record *record, const char *path,
+                                const nh_picture *picture, nh_report *report);
 NH_API nh_status nh_record_plot(const nh_record *record, const char *path, const char *title,
                                 nh_report *report);
 

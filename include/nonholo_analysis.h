@@ -633,9 +633,9 @@ NH_API nh_status nh_regulator_write(const nh_regulator *r, const char *path, nh_
 /* ---- pictures ----------------------------------------------------------------------------- */
 
 /* A plot of arbitrary curves in panels; the file extension selects the format, as in
- * nh_record_plot. Curves with the same index have the same colour in all panels, and the legend
- * shows the names from the first panel. NaN leaves a gap, as do values <= 0 on a logarithmic
- * scale. */
+ * nh_record_draw. Curves with the same index have the same colour in all panels, and the legend
+ * shows the names from the first panel, unless panels have names of their own. NaN leaves a gap, as
+ * do values <= 0 on a logarithmic scale. */
 typedef struct nh_curve {
     const char *name;
     const double *x, *y;
@@ -656,15 +656,19 @@ typedef struct nh_panel {
     bool equal;                      /* equal scales on both axes */
     const double *x_range, *y_range; /* two numbers each; NULL: chosen to fit the curves */
     const char *note;                /* small, below the curves; may be NULL */
+    bool own_names;                  /* its curves are named above it */
+    bool x_angle, y_angle;           /* angles between -pi and pi */
 } nh_panel;
+NH_API nh_status nh_panels_draw(const nh_panel *panel, int panels, const char *path,
+                                const nh_picture *picture, nh_report *report);
 NH_API nh_status nh_panels_plot(const nh_panel *panel, int panels, const char *path,
                                 const char *title, nh_report *report);
 /* Checks whether such a plot can be written to this path, as nh_record_can_plot does for
- * nh_record_plot. */
+ * nh_record_draw. */
 NH_API nh_status nh_panels_can_plot(const char *path, nh_report *report);
 
 /* A recorded table read from a file (.csv, .npy, .npz, .h5) that nonholo wrote; from an ensemble,
- * one member. nh_datafile_plot draws it: in panels that suit it, or the named columns ("x,y"
+ * one member. nh_datafile_draw draws it: in panels that suit it, or the named columns ("x,y"
  * together over time, "y/x" one over the other) if `columns` is not NULL. */
 typedef struct nh_datafile nh_datafile;
 NH_API nh_status nh_datafile_read(nh_datafile **out, const char *path, int64_t member,
@@ -675,6 +679,8 @@ NH_API int64_t nh_datafile_members(const nh_datafile *table); /* of the file */
 NH_API int nh_datafile_columns(const nh_datafile *table);
 NH_API const char *nh_datafile_column_name(const nh_datafile *table, int column);
 NH_API const double *nh_datafile_column(const nh_datafile *table, int column); /* [rows] */
+NH_API nh_status nh_datafile_draw(const nh_datafile *table, const char *columns, const char *path,
+                                  const nh_picture *picture, nh_report *report);
 NH_API nh_status nh_datafile_plot(const nh_datafile *table, const char *columns, const char *path,
                                   const char *title, nh_report *report);
 

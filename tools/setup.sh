@@ -96,6 +96,7 @@ need_embedded() {
 
 need_tex() {
     need pdflatex texlive-latex-base
+    need_file /usr/share/texlive/texmf-dist/tex/latex/pgfplots/pgfplots.sty texlive-pictures
 }
 
 need_octave() {
@@ -126,6 +127,7 @@ need_fuzz() {
 }
 
 need_browser() {
+    need ffmpeg ffmpeg # films
     need chromium chromium
 }
 

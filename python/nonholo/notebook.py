@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from html import escape
 from typing import Any, Callable, Mapping, Sequence
@@ -28,6 +29,14 @@ class Picture:
 
     def __repr__(self) -> str:
         return f"<picture, {len(self.svg)} characters of SVG>"
+
+
+def size_of(text: str | None) -> tuple[float, float, bool]:
+    """Width and height of "800x450", "85mm" or "85x60mm", and whether they are millimetres; 0 is as advised."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)(?:x(\d+(?:\.\d+)?))?(mm|px)?", text) if text is not None else None
+    if text is not None and not found:
+        raise ValueError(f"size: expected W, WxH, Wmm or WxHmm, as in 800x450 or 85mm, not {text!r}")
+    return (float(found[1]), float(found[2] or 0), found[3] == "mm") if found else (0.0, 0.0, False)
 
 
 def drawn(draw: Callable[[str], Any]) -> Picture:

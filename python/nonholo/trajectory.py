@@ -7,7 +7,7 @@ import ctypes as C
 import math
 import os
 from time import monotonic
-from typing import Any, Iterable, Union
+from typing import Any, Iterable, Sequence, Union
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from ._names import helpful
 from ._work import Work
 from .events import Event, Events, OnEvent, functions, names_of, told
 from .inputs import Inputs
-from .notebook import Picture, curves, drawn, facts_table, remark_list, table
+from .notebook import Picture, curves, drawn, facts_table, remark_list, size_of, table
 from .progress import Bar, Progress
 from .recording import record_at
 from .system import Projection, Setting, Start, System, _address, _text, as_system, choose_start
@@ -186,11 +186,29 @@ class Trajectory(Immutable):
         """Writes the points to a file; its extension selects the format, as for ``nonholo run -o``."""
         call(lib.nh_record_write, self._record, os.fspath(path).encode())
 
-    def plot(self, path: str | os.PathLike[str] | None = None, title: str | None = None) -> Picture | None:
-        """Plots the points with gnuplot; the extension selects the format (.svg, .png, .pdf). Without a path, the
-        picture is returned, and a notebook shows it."""
-        title = title or f"{self.system.name}, {self._described}"
-        draw = lambda file: call(lib.nh_record_plot, self._record, os.fspath(file).encode(), title.encode())
+    def plot(self, path: str | os.PathLike[str] | None = None, title: str | None = None, *, size: str | None = None, font: float | None = None,
+             fps: float | None = None, speed: float | None = None, camera: Sequence[float] | None = None,
+             caption: str | None = None) -> Picture | None:
+        """Draws the points; the extension selects the format: .svg, .png, .pdf, .eps, .tex (for pgfplots), .html, and of
+        models that can be drawn the films .gif, .mp4 and .webm. Without a path, the picture is returned, and a notebook
+        shows it.
+
+        ``title=""`` draws none. ``size`` is "800x450" (pixels) or "85mm", and ``font`` the height of letters in points.
+        Of films, ``fps`` are the pictures per second, ``speed`` the units of time per second, ``camera`` the azimuth and the
+        altitude in degrees (and the zoom), and ``caption`` a text in which {t} stands for the time.
+
+        >>> import nonholo
+        >>> run = nonholo.run("rolling-coin", time=1)
+        >>> print(run.plot(title="", size="60mm"))
+        <picture, ...>
+        """
+        how = H.nh_picture(size=C.sizeof(H.nh_picture), caption=caption.encode() if caption is not None else None)
+        how.title = (f"{self.system.name}, {self._described}" if title is None else title).encode()
+        how.width, how.height, how.millimetres = size_of(size)
+        how.font, how.rate, how.speed = font or 0.0, fps or 0.0, speed or 0.0
+        if camera is not None:
+            how.azimuth, how.altitude, how.zoom, how.looks = *camera[:2], camera[2] if len(camera) > 2 else 1.0, True
+        draw = lambda file: call(lib.nh_record_draw, self._record, os.fspath(file).encode(), C.byref(how))
         return drawn(draw) if path is None else draw(path)
 
     def to_pandas(self) -> Any:

@@ -5,18 +5,12 @@
 
 #include "base/text.h"
 #include "export/named_equations.h"
+#include "output/tex_names.h"
 
 struct nh_ast;
 
 /* Marks where a line may be broken; nh_tex_equation removes the marks. */
 #define NH_TEX_BREAK '\1'
-
-/* theta_max' as \dot{\theta}_{\mathrm{max}}, y[3] as y_{3}, R.w1 as \omega_{R,1}; `index` is an
- * additional subscript, already in LaTeX, or NULL; `dots` is the number of dots above. */
-void nh_tex_name(nh_text *out, const char *name, const char *index, int dots);
-void nh_tex_number(nh_text *out, double value);
-/* Words, with special characters of LaTeX escaped. */
-void nh_tex_words(nh_text *out, const char *words);
 
 /* Roughly how many characters wide it is when printed. */
 int nh_tex_width(const char *text);

@@ -8,6 +8,7 @@
 #include "output/thin.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -169,16 +170,39 @@ static void put_columns(nh_file *file, const album *a)
         put_error(file, a, r->columns + 1, "constraint");
 }
 
+/* What the reader of the page asked for. */
+static void put_view(nh_file *file, const nh_picture *picture)
+{
+    char text[160], azimuth[32], altitude[32], zoom[32];
+    if (picture->looks) {
+        snprintf(text, sizeof text, ",\"camera\":[%s,%s,%s]",
+                 nh_number_text(picture->azimuth, azimuth),
+                 nh_number_text(picture->altitude, altitude),
+                 nh_number_text(picture->zoom > 0 ? picture->zoom : 1, zoom));
+        nh_file_text(file, text);
+    }
+    if (picture->speed > 0) {
+        snprintf(text, sizeof text, ",\"speed\":%s", nh_number_text(picture->speed, zoom));
+        nh_file_text(file, text);
+    }
+    if (picture->caption) {
+        nh_file_text(file, ",\"caption\":");
+        nh_put_string(file, picture->caption);
+    }
+}
+
 /* {"title":.., "conserves":.., "whole": every row is here, "scene":.., "frames":.., "columns":..}
  */
-static nh_status put_data(nh_file *file, const album *a, const char *title, nh_report *report)
+static nh_status put_data(nh_file *file, const album *a, const nh_picture *picture,
+                          nh_report *report)
 {
     const nh_record *r = a->record;
     nh_text text = {0};
     char *scene = NULL;
     nh_status status = NH_OK;
     nh_file_text(file, "<script type=\"application/json\" id=\"data\">{\"title\":");
-    nh_put_string(file, title);
+    nh_put_string(file, picture->title ? picture->title : "");
+    put_view(file, picture);
     nh_file_text(file, nh_system_facts(r->system)->keeps_energy ? ",\"conserves\":true"
                                                                 : ",\"conserves\":false");
     nh_file_text(file, a->points == r->rows ? ",\"whole\":true" : ",\"whole\":false");
@@ -200,8 +224,10 @@ static nh_status put_data(nh_file *file, const album *a, const char *title, nh_r
     return status;
 }
 
-static nh_status write_page(const album *a, const char *path, const char *title, nh_report *report)
+static nh_status write_page(const album *a, const char *path, const nh_picture *picture,
+                            nh_report *report)
 {
+    const char *title = picture->title ? picture->title : "";
     static const nh_page_part *const all[] = {&nh_three_script,      &nh_scene_shapes_script,
                                               &nh_scene_view_script, &nh_uplot_script,
                                               &nh_page_script,       &nh_scene_script,
@@ -220,18 +246,19 @@ static nh_status write_page(const album *a, const char *path, const char *title,
         nh_file_text(file, nh_three_licence.text);
         nh_file_text(file, "-->\n");
     }
-    nh_page_title(file, title);
+    if (*title)
+        nh_page_title(file, title);
     nh_file_text(
         file, "<div id=\"page\"><div id=\"stage\"></div><div id=\"plots\"></div></div>\n"
               "<noscript><p>The pictures of this page are drawn by its script.</p></noscript>\n");
-    status = put_data(file, a, title, report);
+    status = put_data(file, a, picture, report);
     if (status == NH_OK)
         return nh_page_end(file, scripts, report);
     nh_file_abandon(file);
     return status;
 }
 
-nh_status nh_page_of_record(const nh_record *record, const char *path, const char *title,
+nh_status nh_page_of_record(const nh_record *record, const char *path, const nh_picture *picture,
                             nh_report *report)
 {
     album a = {.record = record};
@@ -239,7 +266,7 @@ nh_status nh_page_of_record(const nh_record *record, const char *path, const cha
     if (status == NH_OK)
         status = fill(&a, report);
     if (status == NH_OK)
-        status = write_page(&a, path, title, report);
+        status = write_page(&a, path, picture, report);
     free(a.row);
     free(a.data);
     return status;

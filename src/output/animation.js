@@ -14,13 +14,28 @@ function runOf(data) {
 
 // ---- the page ----
 
+// Below the middle, on a pale ground, so that it can be read on any scene.
+function writeCaption(canvas, text) {
+    const pen = canvas.getContext("2d"), size = Math.max(12, canvas.height / 22), y = canvas.height - size;
+    pen.font = size + "px sans-serif";
+    const width = Math.min(pen.measureText(text).width + size, canvas.width);
+    pen.fillStyle = "rgba(255, 255, 255, 0.75)";
+    pen.fillRect((canvas.width - width) / 2, y - size, width, 1.5 * size);
+    pen.fillStyle = "#222";
+    pen.textAlign = "center";
+    pen.fillText(text, canvas.width / 2, y + size * 0.1, canvas.width - size);
+}
+
 function makeFilm(data, wish) {
     const [count, width, height] = wish.split(",").map(Number), canvas = document.createElement("canvas");
     const view = new SceneView(canvas, data.scene, { still: true, width, height, ratio: 1 }), times = unpack(data.frames.t);
     view.setFrames(times, data.frames.channels.map(unpack));
+    if (data.camera) view.camera.point(...data.camera);
     const film = element("pre", { id: "film" }, document.body), pictures = [];
     for (let i = 0; i < count; i++) {
-        view.draw(times[0] + ((times[times.length - 1] - times[0]) * i) / count);
+        const t = times[0] + ((times[times.length - 1] - times[0]) * i) / count;
+        view.draw(t);
+        if (data.caption) writeCaption(canvas, data.caption.replaceAll("{t}", t.toFixed(2)));
         pictures.push(canvas.toDataURL("image/png"));
     }
     film.textContent = pictures.join("\n");
@@ -38,8 +53,10 @@ function begin() {
         view = new SceneView(canvas, data.scene, { dark: () => darkly.matches });
         times = unpack(data.frames.t);
         view.setFrames(times, data.frames.channels.map(unpack));
+        if (data.camera) view.camera.point(...data.camera);
     }
     const player = new Player(times[0], times[times.length - 1], (t) => { if (view) view.draw(t); plots.show(t); });
+    if (data.speed) player.speed = data.speed;
     controls(player, stage);
     plots.update(data, [run]);
     if (data.scene && data.scene.cut) element("p", { textContent: "Only the first thousand members of each family are drawn." }, stage);

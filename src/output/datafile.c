@@ -249,48 +249,23 @@ static nh_status choose(picture *p, const nh_datafile *t, const char *names, nh_
                      : nh_fail(report, NH_BAD_ARGUMENT, "expected names of columns, as in x,y/x");
 }
 
-/* For a browser: every panel as curves. */
-static nh_status draw_page(const picture *p, const nh_datafile *t, const char *path,
-                           const char *title, nh_report *report)
-{
-    int panels = p->panels ? p->panels : 1, curves = 0;
-    nh_panel *panel = calloc((size_t)panels, sizeof *panel);
-    nh_curve *curve = calloc((size_t)(p->used + t->columns), sizeof *curve);
-    nh_status status = panel && curve ? NH_OK : nh_fail_memory(report);
-    for (int i = 0; i < panels && status == NH_OK; i++) {
-        const nh_sheet_panel *from = p->panels ? p->panel + i : NULL;
-        int count = from ? from->columns : t->columns - 1,
-            over = from && from->over >= 0 ? from->over : 0;
-        panel[i] = (nh_panel){.title = "",
-                              .x_label = t->name[over],
-                              .y_label = "",
-                              .curve = curve + curves,
-                              .curves = count,
-                              .equal = over > 0};
-        for (int c = 0; c < count; c++) {
-            int y = from ? from->column[c] : c + 1;
-            curve[curves++] = (nh_curve){
-                .name = t->name[y], .x = t->column[over], .y = t->column[y], .count = t->rows};
-        }
-    }
-    if (status == NH_OK)
-        status = nh_panels_plot(panel, panels, path, title, report);
-    free(panel);
-    free(curve);
-    return status;
-}
-
-nh_status nh_datafile_plot(const nh_datafile *table, const char *columns, const char *path,
-                           const char *title, nh_report *report)
+nh_status nh_datafile_draw(const nh_datafile *table, const char *columns, const char *path,
+                           const nh_picture *how, nh_report *report)
 {
     picture p = {0};
     nh_status status = lay_out(&p, table, report);
     if (status == NH_OK && columns)
         status = choose(&p, table, columns, report);
     if (status == NH_OK)
-        status = nh_is_page(path) ? draw_page(&p, table, path, title, report)
-                 : columns ? nh_sheet_plot_panels(&p.sheet, p.panel, p.panels, path, title, report)
-                           : nh_sheet_plot(&p.sheet, path, title, report);
+        status = columns ? nh_sheet_plot_panels(&p.sheet, p.panel, p.panels, path, how, report)
+                         : nh_sheet_plot(&p.sheet, path, how, report);
     free_picture(&p);
     return status;
+}
+
+nh_status nh_datafile_plot(const nh_datafile *table, const char *columns, const char *path,
+                           const char *title, nh_report *report)
+{
+    const nh_picture how = {.size = sizeof how, .title = title};
+    return nh_datafile_draw(table, columns, path, &how, report);
 }

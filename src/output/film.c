@@ -5,27 +5,31 @@
 #include "base/workshop.h"
 #include "output/file.h"
 #include "output/page.h"
+#include "output/record.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 static const char *const endings[] = {".gif", ".mp4", ".webm", NULL};
-enum { ARGUMENTS = 24 };
+enum { ARGUMENTS = 24, PICTURES_MOST = 3000, SIDE_MOST = 4096 };
 
-/* Pictures, their size, and how many per second: as slides show them; a GIF has fewer, since each
- * adds to its size. */
+/* Seconds, the width of pictures, and how many per second: as slides show them; a GIF has fewer,
+ * since each adds to its size. */
 static const struct {
-    int pictures, width, height;
-    const char *rate;
-} formats[] = {{200, 800, 450, "25"}, {300, 1280, 720, "30"}, {300, 1280, 720, "30"}};
+    double seconds;
+    int width;
+    double rate;
+} formats[] = {{8, 800, 25}, {10, 1280, 30}, {10, 1280, 30}};
 
 typedef struct studio {
     nh_workshop place;
     char page[NH_PATH_SIZE], dump[NH_PATH_SIZE], pictures[NH_PATH_SIZE], film[NH_PATH_SIZE];
-    int format;
+    int format, count, width, height; /* of the pictures */
+    char rate[32];
 } studio;
 
 bool nh_is_film(const char *path)
@@ -81,10 +85,9 @@ static nh_status perform(const studio *s, const char *const *argument, const cha
                : nh_fail(report, NH_FILE_FAILED, "%s failed (exit code %d)", argument[0], code);
 }
 
-static nh_status open_studio(studio *s, const char *path, nh_report *report)
+static nh_status open_studio(studio *s, nh_report *report)
 {
     nh_status status = nh_workshop_open(&s->place, NULL, "the browser", report);
-    s->format = nh_file_ending(path, endings);
     char film[16];
     snprintf(film, sizeof film, "film%s", endings[s->format]);
     if (status == NH_OK && !(nh_workshop_path(&s->place, "page.html", s->page) &&
@@ -101,8 +104,8 @@ static nh_status open_studio(studio *s, const char *path, nh_report *report)
 static nh_status photograph(const studio *s, nh_report *report)
 {
     char address[NH_PATH_SIZE + 64], profile[NH_PATH_SIZE + 32];
-    snprintf(address, sizeof address, "file://%s#film=%d,%d,%d", s->page,
-             formats[s->format].pictures, formats[s->format].width, formats[s->format].height);
+    snprintf(address, sizeof address, "file://%s#film=%d,%d,%d", s->page, s->count, s->width,
+             s->height);
     snprintf(profile, sizeof profile, "--user-data-dir=%s/profile", s->place.path);
     const char *argument[ARGUMENTS] = {browser(),
                                        "--headless",
@@ -171,10 +174,9 @@ static nh_status collect(const studio *s, nh_report *report)
     if (!good)
         return nh_fail(report, NH_FILE_FAILED, "cannot write a temporary file: %s",
                        strerror(errno));
-    return found == formats[s->format].pictures
-               ? NH_OK
-               : nh_fail(report, NH_FILE_FAILED, "the browser drew %d of %d pictures", found,
-                         formats[s->format].pictures);
+    return found == s->count ? NH_OK
+                             : nh_fail(report, NH_FILE_FAILED, "the browser drew %d of %d pictures",
+                                       found, s->count);
 }
 
 static nh_status join(const studio *s, nh_report *report)
@@ -183,9 +185,8 @@ static nh_status join(const studio *s, nh_report *report)
         {"-vf", "split[a][b];[a]palettegen=max_colors=64[p];[b][p]paletteuse=dither=none", NULL},
         {"-c:v", "libx264", "-pix_fmt", "yuv420p", NULL},
         {"-c:v", "libvpx-vp9", "-b:v", "0", NULL}};
-    const char *argument[ARGUMENTS] = {
-        "ffmpeg", "-v",  "error", "-y", "-f", "image2pipe", "-framerate", formats[s->format].rate,
-        "-c:v",   "png", "-i",    "-"};
+    const char *argument[ARGUMENTS] = {"ffmpeg",     "-v",    "error", "-y",  "-f", "image2pipe",
+                                       "-framerate", s->rate, "-c:v",  "png", "-i", "-"};
     int used = 12;
     for (int i = 0; coding[s->format][i]; i++)
         argument[used++] = coding[s->format][i];
@@ -209,13 +210,48 @@ static nh_status put_in_place(const studio *s, const char *path, nh_report *repo
     return status;
 }
 
-nh_status nh_film_of_record(const nh_record *record, const char *path, const char *title,
+/* How many pictures of which size. The motion takes as long as its speed says, otherwise some
+ * seconds. */
+static nh_status measure(studio *s, const nh_record *record, const char *path,
+                         const nh_picture *picture, nh_report *report)
+{
+    const double duration = record->table[(record->rows - 1) * record->width] - record->table[0];
+    const double rate = picture->rate > 0 ? picture->rate : formats[s->format].rate;
+    const double seconds =
+        picture->speed > 0 ? fabs(duration) / picture->speed : formats[s->format].seconds;
+    const double width = picture->width > 0 ? picture->width : formats[s->format].width;
+    const double height = picture->height > 0 ? picture->height : 2 * round(width * 9 / 32);
+    const double count = ceil(rate * seconds - 1e-9);
+    if (width < 16 || height < 16 || width > SIDE_MOST || height > SIDE_MOST)
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       "%s: a film is 16 to %d pixels wide and high, not %.6g by %.6g", path,
+                       SIDE_MOST, width, height);
+    if (s->format > 0 && (fmod(width, 2) != 0 || fmod(height, 2) != 0))
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       "%s: the width and the height of such a film are even, not %.6g by %.6g",
+                       path, width, height);
+    if (!(count >= 1 && count <= PICTURES_MOST))
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       "%s: a film has 1 to %d pictures, and %.6g per second for %.6g seconds are "
+                       "%.6g; choose another --speed or --fps",
+                       path, PICTURES_MOST, rate, seconds, count);
+    s->count = (int)count;
+    s->width = (int)width;
+    s->height = (int)height;
+    nh_number_text(rate, s->rate);
+    return NH_OK;
+}
+
+nh_status nh_film_of_record(const nh_record *record, const char *path, const nh_picture *picture,
                             nh_report *report)
 {
-    studio s = {0};
-    nh_status status = open_studio(&s, path, report);
+    studio s = {.format = nh_file_ending(path, endings)};
+    nh_status status = measure(&s, record, path, picture, report);
+    if (status != NH_OK)
+        return status;
+    status = open_studio(&s, report);
     if (status == NH_OK)
-        status = nh_page_of_record(record, s.page, title, report);
+        status = nh_page_of_record(record, s.page, picture, report);
     if (status == NH_OK)
         status = photograph(&s, report);
     if (status == NH_OK)

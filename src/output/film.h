@@ -11,7 +11,7 @@ bool nh_is_film(const char *path);
 
 /* Whether the programs are installed and the file can be written. */
 nh_status nh_film_can_make(const char *path, nh_report *report);
-nh_status nh_film_of_record(const nh_record *record, const char *path, const char *title,
+nh_status nh_film_of_record(const nh_record *record, const char *path, const nh_picture *picture,
                             nh_report *report);
 
 #endif

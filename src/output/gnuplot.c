@@ -6,6 +6,7 @@
 #include "output/gnuplot.h"
 #include "base/text.h"
 #include "output/file.h"
+#include "output/panels_tex.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,20 +20,22 @@
 
 extern char **environ;
 
-static const char *const endings[] = {".svg", ".png", ".pdf", NULL};
+static const char *const endings[] = {".svg", ".png", ".pdf", ".eps", NULL};
 
 struct nh_gnuplot {
     nh_file *file;
     FILE *script, *complaints;
+    double font; /* in the unit of its terminal, of a letter of one pixel */
 };
 
 static nh_status check_ending(const char *path, nh_report *report)
 {
-    if (nh_file_ending(path, endings) >= 0)
+    if (nh_file_ending(path, endings) >= 0 || nh_is_tex(path))
         return NH_OK;
     return nh_fail(report, NH_BAD_ARGUMENT,
-                   "%s: pictures are drawn into files ending in .svg, .png or .pdf, pages for a "
-                   "browser into .html, and of a trajectory also films into .gif, .mp4 or .webm",
+                   "%s: pictures are drawn into files ending in .svg, .png, .pdf, .eps or .tex, "
+                   "pages for a browser into .html, and of a trajectory also films into .gif, .mp4 "
+                   "or .webm",
                    path);
 }
 
@@ -46,26 +49,45 @@ void nh_gnuplot_abandon(nh_gnuplot *gnuplot)
     free(gnuplot);
 }
 
-static void set_terminal(FILE *script, const char *path, int width, int height)
+/* Pictures measured in millimetres have 300 dots per inch. */
+static void set_terminal(nh_gnuplot *g, const char *path, double width, double height,
+                         double letter, bool paper)
 {
-    fputs("set encoding utf8\n", script);
+    const double dots = paper ? 300.0 / 96 : 1;
+    fputs("set encoding utf8\n", g->script);
+    g->font = 0.75; /* points */
     switch (nh_file_ending(path, endings)) {
     case 0:
-        fprintf(script, "set terminal svg size %d,%d enhanced font 'sans,13' background 'white'\n",
-                width, height);
+        g->font = 1;
+        nh_print_to(g->script,
+                    "set terminal svg size %.0f,%.0f enhanced font 'sans,%.4g' linewidth %.3g "
+                    "background 'white'\n",
+                    width, height, letter, letter * 0.075);
         break;
     case 1:
-        fprintf(script, "set terminal pngcairo size %d,%d enhanced font 'sans,10'\n", width,
-                height);
+        g->font = 0.75 * dots;
+        nh_print_to(g->script,
+                    "set terminal pngcairo size %.0f,%.0f enhanced font 'sans,%.4g' linewidth %.3g "
+                    "pointscale %.3g\n",
+                    width * dots, height * dots, letter * g->font, letter * g->font / 10,
+                    letter * g->font / 10);
         break;
-    default: /* inches, at about 96 points each */
-        nh_print_to(script, "set terminal pdfcairo size %.2f,%.2f enhanced font 'sans,10'\n",
-                    width / 96.0, height / 96.0);
+    default:
+        nh_print_to(g->script,
+                    "set terminal %s size %.5f,%.5f enhanced font 'sans,%.4g' linewidth %.3g "
+                    "pointscale 0.5\n",
+                    nh_file_ending(path, endings) == 2 ? "pdfcairo" : "epscairo", width / 96,
+                    height / 96, letter * g->font, letter * g->font / 10);
     }
 }
 
-nh_status nh_gnuplot_begin(nh_gnuplot **out, const char *path, int width, int height,
-                           nh_report *report)
+double nh_gnuplot_font(const nh_gnuplot *gnuplot, double letter)
+{
+    return letter * gnuplot->font;
+}
+
+nh_status nh_gnuplot_begin(nh_gnuplot **out, const char *path, double width, double height,
+                           double letter, bool paper, nh_report *report)
 {
     *out = NULL;
     nh_status status = check_ending(path, report);
@@ -86,7 +108,7 @@ nh_status nh_gnuplot_begin(nh_gnuplot **out, const char *path, int width, int he
         nh_gnuplot_abandon(gnuplot);
         return status;
     }
-    set_terminal(gnuplot->script, path, width, height);
+    set_terminal(gnuplot, path, width, height, letter, paper);
     *out = gnuplot;
     return NH_OK;
 }
@@ -215,11 +237,16 @@ nh_status nh_gnuplot_finish(nh_gnuplot *gnuplot, nh_report *report)
     return status;
 }
 
-static const char *const pages[] = {".html", NULL};
+static const char *const pages[] = {".html", NULL}, *const tex[] = {".tex", NULL};
 
 bool nh_is_page(const char *path)
 {
     return nh_file_ending(path, pages) >= 0;
+}
+
+bool nh_is_tex(const char *path)
+{
+    return nh_file_ending(path, tex) >= 0;
 }
 
 /* Runs an empty script, to find out now rather than after an hour of computing. */
@@ -228,7 +255,7 @@ nh_status nh_gnuplot_can_draw(const char *path, nh_report *report)
     nh_status status = nh_is_page(path) ? NH_OK : check_ending(path, report);
     if (status == NH_OK)
         status = nh_file_can_begin(path, report);
-    if (status != NH_OK || nh_is_page(path))
+    if (status != NH_OK || nh_is_page(path) || nh_is_tex(path))
         return status;
     FILE *nothing = fopen("/dev/null", "r+e");
     if (!nothing)

@@ -9,9 +9,13 @@
 
 typedef struct nh_gnuplot nh_gnuplot;
 
-/* The terminal is chosen by the ending of `path` and already set when this returns. */
-nh_status nh_gnuplot_begin(nh_gnuplot **out, const char *path, int width, int height,
-                           nh_report *report);
+/* The terminal is chosen by the ending of `path` and already set when this returns. Width, height
+ * and the height of letters are in pixels of 1/96 inch; a picture for a paper has more dots. */
+nh_status nh_gnuplot_begin(nh_gnuplot **out, const char *path, double width, double height,
+                           double letter, bool paper, nh_report *report);
+
+/* A height of letters in the unit that the terminal has for fonts. */
+double nh_gnuplot_font(const nh_gnuplot *gnuplot, double letter);
 
 /* Write the script here. */
 FILE *nh_gnuplot_script(nh_gnuplot *gnuplot);

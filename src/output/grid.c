@@ -7,7 +7,14 @@
 
 #include "base/decimal.h"
 
-enum { CELL_WIDTH = 64, CELL_HEIGHT = 23, SIDE = 190, HEAD = 165, FOOT = 45 };
+enum {
+    LETTER = 13,
+    /* in pixels */ CELL_WIDTH = 64,
+    CELL_HEIGHT = 23,
+    SIDE = 190,
+    HEAD = 165,
+    FOOT = 45
+};
 
 const nh_shade nh_shades[NH_SHADES] = {
     {"#2166ac", "white"}, {"#bcd9ea", "black"}, {"#f7b799", "black"}, {"#b2182b", "white"},
@@ -93,7 +100,7 @@ nh_status nh_grid_plot(const nh_grid *grid, const char *path, const char *title,
     grid_page s = {.grid = grid, .width = SIDE + grid->columns * CELL_WIDTH + 100};
     s.height = HEAD + grid->rows * CELL_HEIGHT + FOOT;
     s.width = s.width < 640 ? 640 : s.width;
-    nh_status status = nh_gnuplot_begin(&s.gnuplot, path, s.width, s.height, report);
+    nh_status status = nh_gnuplot_begin(&s.gnuplot, path, s.width, s.height, LETTER, false, report);
     if (status != NH_OK)
         return status;
     s.script = nh_gnuplot_script(s.gnuplot);

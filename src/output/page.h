@@ -31,7 +31,7 @@ nh_status nh_page_of_panels(const nh_panel *panel, int panels, const char *path,
                             nh_report *report);
 nh_status nh_page_of_grid(const nh_grid *grid, const char *path, const char *title,
                           nh_report *report);
-nh_status nh_page_of_record(const nh_record *record, const char *path, const char *title,
+nh_status nh_page_of_record(const nh_record *record, const char *path, const nh_picture *picture,
                             nh_report *report);
 
 /* Colours of the cells of a grid, in the order of nh_verdict: blue for what is preserved, red for

@@ -84,6 +84,7 @@ function controls(player, place) {
         const value = Math.pow(2, power);
         element("option", { value: value, textContent: "speed " + (power < 0 ? "1/" + 1 / value : value), selected: value === player.speed }, speed);
     }
+    if (!Number.isInteger(Math.log2(player.speed))) element("option", { value: player.speed, textContent: "speed " + player.speed, selected: true }, speed);
     speed.onchange = () => { player.speed = Number(speed.value); };
     button.onclick = () => (player.playing ? player.pause() : player.play());
     const length = () => player.last - player.first;

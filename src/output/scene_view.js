@@ -42,6 +42,16 @@ class SceneCamera {
         const from = this.state.vector(this.shape.from, [0.55, -1, 0.6]);
         this.azimuth = Math.atan2(from[1], from[0]);
         this.height = Math.atan2(from[2], Math.hypot(from[0], from[1]));
+        if (!this.given) return;
+        [this.azimuth, this.height] = this.given.map((degrees) => (degrees * Math.PI) / 180);
+        this.turn(0, 0);
+        this.zoomBy(this.given[2]);
+    }
+
+    // A point of view in degrees: from x towards y, and above the ground. It is also that of `reset`.
+    point(azimuth, altitude, zoom) {
+        this.given = [azimuth, altitude, zoom];
+        this.reset();
     }
 
     // Never below the ground, and not nearer or farther than something can be seen.

@@ -1,10 +1,10 @@
-/* A table of numbers over time, just recorded or read from a file, and its still picture. */
+/* A table of numbers over time, just recorded or read from a file, and its picture. */
 #ifndef NH_OUTPUT_SHEET_H
 #define NH_OUTPUT_SHEET_H
 
 #include "base/status.h"
 
-#include <nonholo.h>
+#include <nonholo_analysis.h>
 
 typedef enum nh_sheet_kind {
     NH_SHEET_TIME,
@@ -29,8 +29,8 @@ typedef struct nh_sheet {
 } nh_sheet;
 
 /* Chooses panels that suit the columns: the path true to scale, coordinates, angles, errors, and
- * what was observed. The path ends in .svg, .png or .pdf. */
-nh_status nh_sheet_plot(const nh_sheet *sheet, const char *path, const char *title,
+ * what was observed. */
+nh_status nh_sheet_plot(const nh_sheet *sheet, const char *path, const nh_picture *picture,
                         nh_report *report);
 
 /* Panels chosen by the caller: each is a list of columns, drawn over time (or over another column,
@@ -42,6 +42,6 @@ typedef struct nh_sheet_panel {
     const int *column;
 } nh_sheet_panel;
 nh_status nh_sheet_plot_panels(const nh_sheet *sheet, const nh_sheet_panel *panel, int panels,
-                               const char *path, const char *title, nh_report *report);
+                               const char *path, const nh_picture *picture, nh_report *report);
 
 #endif
