@@ -199,8 +199,8 @@ class Trajectory(Immutable):
 
         >>> import nonholo
         >>> run = nonholo.run("rolling-coin", time=1)
-        >>> print(run.plot(title="", size="60mm"))
-        <picture, ...>
+        >>> run.plot(title="", size="60mm").svg[:4]
+        '<svg'
         """
         how = H.nh_picture(size=C.sizeof(H.nh_picture), caption=caption.encode() if caption is not None else None)
         how.title = (f"{self.system.name}, {self._described}" if title is None else title).encode()

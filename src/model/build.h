@@ -3,6 +3,7 @@
 #ifndef NH_MODEL_BUILD_H
 #define NH_MODEL_BUILD_H
 
+#include "model/draw.h"
 #include "model/expand.h"
 
 /* A problem with data that only this folder uses. `problem` comes first, so that a pointer to one
@@ -137,6 +138,17 @@ void nh_add_change(nh_builder *b, const nh_item *item, int64_t velocity, nh_expr
 /* rotation.c: the conditions |p| = 1 and the radial masses. */
 void nh_build_rotations(nh_builder *b);
 void nh_build_rates(nh_builder *b); /* the rates of quaternions that a prime uses */
+
+/* draw_forces.c: arrows of forces and velocities. `draw force` alone stands for all forces at
+ * points. */
+struct nh_drawn;
+nh_drawn_value nh_build_drawn_vector(nh_builder *b, nh_place place, const char *what,
+                                     nh_value value, int length);
+bool nh_is_drawn_vector(nh_draw_shape shape);
+void nh_build_drawn_force(nh_builder *b, const nh_statement *s, struct nh_drawn *drawn);
+bool nh_draws_all_forces(const nh_statement *s);
+struct nh_drawn *nh_build_all_forces(nh_builder *b, const nh_statement *s);
+void nh_find_drawn_reactions(nh_builder *b); /* the constraints that were named */
 
 /* draw.c: the drawing, after everything else. */
 void nh_build_drawing(nh_builder *b);

@@ -35,8 +35,8 @@ static nh_drawn_value numbers_of(nh_builder *b, int count, const nh_value *entry
 }
 
 /* The first vector decides whether the drawing is in the plane or in space. */
-static nh_drawn_value build_vector(nh_builder *b, nh_place place, const char *what, nh_value value,
-                                   int length)
+nh_drawn_value nh_build_drawn_vector(nh_builder *b, nh_place place, const char *what,
+                                     nh_value value, int length)
 {
     nh_drawing *d = b->problem->drawing;
     if (d->dimensions == 0 && length == 0 && value.columns == 0 &&
@@ -97,9 +97,9 @@ static nh_drawn_value build_value(nh_builder *b, const nh_item *item)
     case NH_KEY_IS_MATRIX:
         return build_matrix(b, place, value);
     case NH_KEY_IS_SPACE:
-        return build_vector(b, place, what, value, 3);
+        return nh_build_drawn_vector(b, place, what, value, 3);
     default:
-        return build_vector(b, place, what, value, 0);
+        return nh_build_drawn_vector(b, place, what, value, 0);
     }
 }
 
@@ -112,7 +112,7 @@ static void build_points(nh_builder *b, const nh_item *item, nh_drawn *drawn)
     for (const nh_ast *a = item->left; a && !b->x.status; a = a->next, i++) {
         nh_value value = nh_expand(&b->x, a);
         if (!b->x.status)
-            drawn->point[i] = build_vector(b, a->place, "the point", value, 0);
+            drawn->point[i] = nh_build_drawn_vector(b, a->place, "the point", value, 0);
     }
 }
 
@@ -122,12 +122,16 @@ static nh_drawn *build_shape(nh_builder *b, const nh_statement *s)
     if (!drawn)
         return NULL;
     *drawn = (nh_drawn){.shape = (nh_draw_shape)s->item->word, .colour = -1};
-    build_points(b, s->item, drawn);
+    const bool is_arrow = nh_is_drawn_vector(drawn->shape);
+    if (!is_arrow)
+        build_points(b, s->item, drawn);
     for (const nh_item *item = s->item->next; item && !b->x.status; item = item->next)
         if (nh_key_words_of[item->word].value == NH_KEY_IS_WORD)
             drawn->colour = item->colour;
         else
             drawn->key[item->word] = build_value(b, item);
+    if (is_arrow)
+        nh_build_drawn_force(b, s, drawn);
     return drawn;
 }
 
@@ -146,11 +150,12 @@ static void build_statement(nh_builder *b, const nh_statement *s, nh_drawn ***la
         if (s->loop)
             b->x.slot[b->x.base + (size_t)s->loop->slot] =
                 (nh_value){.number = (double)(first + i)};
-        nh_drawn *drawn = build_shape(b, s);
+        nh_drawn *drawn = nh_draws_all_forces(s) ? nh_build_all_forces(b, s) : build_shape(b, s);
         if (!drawn)
             break;
         **last = drawn;
-        *last = &drawn->next;
+        for (; drawn; drawn = drawn->next)
+            *last = &drawn->next;
     }
     nh_frame_close(&b->x, outer);
 }
@@ -215,6 +220,7 @@ static void build_all(nh_builder *b)
             build_statement(b, s, &last);
     if (!b->x.status && nh_graph_failed(b->problem->graph))
         nh_build_memory(b);
+    nh_find_drawn_reactions(b);
     if (!b->x.status)
         number_channels(b);
     if (b->problem->drawing->dimensions == 0)

@@ -68,9 +68,17 @@ typedef struct nh_drawn {
     int points;
     nh_drawn_value *point;
     nh_drawn_value key[NH_DRAW_KEYS];
-    int colour; /* index in nh_colours, -1: not given */
+    int colour;       /* index in nh_colours, -1: not given */
+    const char *name; /* of the constraint whose reaction it is, or NULL */
     struct nh_drawn *next;
 } nh_drawn;
+
+/* What constraints exert, an argument NH_X of the channels: the sum of lambda of some rows, times
+ * their derivatives by a velocity if there is one. */
+typedef struct nh_drawn_reaction {
+    int velocity; /* -1: lambda itself */
+    int rows, *row;
+} nh_drawn_reaction;
 
 typedef struct nh_drawing {
     nh_graph *graph;
@@ -78,6 +86,8 @@ typedef struct nh_drawing {
     nh_drawn *first;
     int channels;
     nh_expr *channel;
+    int reactions;
+    nh_drawn_reaction *reaction;
     bool cut; /* a family has more members than are drawn */
 } nh_drawing;
 

@@ -164,6 +164,21 @@ static void check_keys(nh_parser *p, const nh_item *first, const nh_shape_words 
     }
 }
 
+/* The name of a constraint stands for reaction(NAME). */
+static nh_ast *reaction_of(nh_parser *p, nh_ast *name)
+{
+    nh_ast *call = name && name->kind == AST_NAME ? nh_parser_node(p, AST_CALL, name->place) : NULL;
+    if (!call) {
+        if (name && !p->lexer.status)
+            p->lexer.status = nh_fail_at(p->lexer.report, p->lexer.source, name->place,
+                                         "expected the name of a constraint");
+        return name;
+    }
+    call->name = "reaction";
+    call->child = name;
+    return call;
+}
+
 void nh_read_draw(nh_parser *p, nh_statement *s)
 {
     if (!nh_read_for(p, s))
@@ -174,8 +189,10 @@ void nh_read_draw(nh_parser *p, nh_statement *s)
         return;
     const nh_shape_words *shape = &nh_shape_words_of[number];
     item->word = number;
-    if (shape->most > 0)
+    if (shape->most > 0 && (shape->least > 0 || !(is_done(p) || at_key(p))))
         read_points(p, item, shape);
+    if (number == NH_DRAW_REACTION && !p->lexer.status)
+        item->left = reaction_of(p, item->left);
     unsigned given = 0;
     while (!is_done(p) && (shape->most == 0 || at_key(p) || nh_peek(p, 0).kind == TOKEN_NAME))
         read_key(p, s, shape, &given);

@@ -158,7 +158,7 @@ static bool resolve_reacting(nh_resolver *r, const nh_ast *ast, bool reacts)
     if (reacts && !r->reacting && !definition)
         FAIL(r, ast->place,
              "a constraint force follows from the motion; reaction() is allowed only in "
-             "'observe', 'force', 'event' and after 'grip'");
+             "'observe', 'force', 'event', 'draw' and after 'grip'");
     r->reacted = r->reacted || reacts;
     return !r->status;
 }

@@ -140,10 +140,12 @@ static void resolve_item(nh_resolver *r, const nh_statement *s, nh_item *item)
         r->reacting = false;
         return;
     case STATEMENT_DRAW:
+        r->reacting = true;
         for (nh_ast *point = item->left; point && !r->status; point = point->next)
             nh_resolve(r, point);
         if (item->right)
             nh_resolve(r, item->right);
+        r->reacting = false;
         return;
     case STATEMENT_CONSTRAINT:
     case STATEMENT_CONTACT:

@@ -136,7 +136,8 @@ static void set_tolerance(frames *f, const nh_drawn *drawn, nh_draw_key key,
         else if (key == NH_KEY_AXIS || key == NH_KEY_ATTITUDE || key == NH_KEY_NORMAL ||
                  key == NH_KEY_FROM)
             own = unit_most;
-        else if (key == NH_KEY_SPIN || key == NH_KEY_BODYSPIN || key == NH_KEY_RATE)
+        else if (key == NH_KEY_SPIN || key == NH_KEY_BODYSPIN || key == NH_KEY_RATE ||
+                 key == NH_KEY_VECTOR)
             own = rate_part * largest;
         else if (key == NH_KEY_WIDTH && drawn->shape != NH_DRAW_CAMERA)
             own = width_most;

@@ -77,6 +77,10 @@ nh_status nh_record_draw(const nh_record *record, const char *path, const nh_pic
         return status;
     if (record->rows == 0 || !record->keep)
         return nh_fail(report, NH_BAD_ARGUMENT, "%s: nothing was recorded to draw", path);
+    if (nh_is_film(path) && nh_system_drawn_numbers(record->system) < 0)
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       "%s: a film needs 'draw' statements in the model, and %s has none", path,
+                       nh_system_name(record->system));
     return (nh_is_page(path)   ? nh_page_of_record
             : nh_is_film(path) ? nh_film_of_record
                                : draw)(record, path, &how, report);

@@ -43,6 +43,8 @@ static void put_shape(nh_text *text, const nh_drawn *drawn)
             nh_text_add(text, ",\"%s\":", nh_key_words_of[i].name);
             put_value(text, &drawn->key[i]);
         }
+    if (drawn->name)
+        nh_text_add(text, ",\"name\":\"%s\"", drawn->name);
     if (drawn->colour >= 0)
         nh_text_add(text, ",\"color\":\"%s\"", nh_colours[drawn->colour].name);
     nh_text_add_plain(text, "}");

@@ -159,10 +159,29 @@ class SceneState {
         const size = shape.size && this.vector(shape.size, [0, 0, 0]);
         if (shape.points) return shape.points.map((p) => [this.vector(p), 0]);
         if (shape.shape === "camera" || shape.shape === "ground") return [];
+        if (shape.vector) return [[this.vector(shape.at), 0]];
         const at = this.vector(shape.at, [0, 0, 0]), radius = Math.abs(this.number(shape.radius, 0));
         if (shape.shape === "cone") return [[at, 0], [vec.add(at, this.flat ? [0, this.number(shape.height), 0] : [0, 0, this.number(shape.height)]), radius]];
         if (shape.shape === "bowl") return [[vec.sub(at, this.flat ? [0, radius / 2, 0] : [0, 0, radius / 2]), 0.9 * radius]];
         return [[at, size ? Math.hypot(...size) / 2 : radius]];
+    }
+
+    // The largest of all forces, or of all velocities: their arrows are drawn to the same scale.
+    largestVector(velocities) {
+        const known = this.largest || (this.largest = {}), count = Math.max(1, this.frames.length);
+        if (known[velocities] && count < 2 * known[velocities].count) return known[velocities].size;
+        const time = this.time, alike = this.scene.shapes.filter((s) => s.vector && (s.shape === "velocity") === velocities);
+        let size = 0;
+        for (let f = 0; f < count; f += Math.ceil(count / 400)) {
+            this.moveTo(this.times[f] || 0);
+            for (const shape of alike) {
+                const length = Math.hypot(...this.vector(shape.vector));
+                if (length > size && Number.isFinite(length)) size = length;
+            }
+        }
+        this.moveTo(time);
+        known[velocities] = { count, size };
+        return size;
     }
 
     // The box around shapes in the frames first, first + stride, ...

@@ -59,7 +59,7 @@ class Stroke {
 
 class SceneKit {
     constructor(state, dark) {
-        Object.assign(this, { state, dark, flat: state.flat, root: new THREE.Group(), strokes: [], shadows: [], order: 0 });
+        Object.assign(this, { state, dark, flat: state.flat, root: new THREE.Group(), strokes: [], shadows: [], vectors: [], order: 0 });
         this.background = dark ? "#1b1d21" : "#ffffff";
         this.floor = this.flat ? null : state.scene.shapes.find((s) => s.shape === "ground");
         this.updates = state.scene.shapes.map((shape) => {
@@ -195,16 +195,17 @@ const shapes = {
         };
     },
     arrow(kit, s) {
-        const colour = kit.colour(s, "red"), stroke = new Stroke(kit, colour, 2), head = kit.mesh(turned(new THREE.ConeGeometry(0.45, 1, 20)).translate(0, 0, -0.5), colour, { plain: true });
-        return (state) => {
-            const [a, b] = s.points.map((x) => state.vector(x)), along = vec.sub(b, a), length = Math.hypot(...along), width = state.number(s.width, 2), w = vec.unit(along);
-            stroke.object.visible = head.visible = length > 0;
-            if (!(length > 0)) return;
-            const size = Math.min((4 * width + 4) * kit.perPixel(b), length), u = lowest(w);
-            stroke.width = width;
-            stroke.set([a, vec.sub(b, vec.scale(0.9 * size, w))]);
-            kit.place(head, b, [u, vec.cross(w, u), w], size, size, size);
-        };
+        const arrow = arrowOf(kit, s, "red");
+        return (state) => arrow(state, ...s.points.map((x) => state.vector(x)));
+    },
+    reaction(kit, s) {
+        return vectorOf(kit, s, "red");
+    },
+    force(kit, s) {
+        return vectorOf(kit, s, "orange");
+    },
+    velocity(kit, s) {
+        return vectorOf(kit, s, "green");
     },
     spring(kit, s) {
         const stroke = new Stroke(kit, kit.colour(s, "grey"), 2);
@@ -361,6 +362,32 @@ SceneKit.prototype.thickness = function (s, radius) {
     const others = this.state.scene.shapes.some((one) => ["ball", "disk", "wheel", "box", "ellipsoid"].includes(one.shape) && one !== s);
     return (others && radius >= widest ? 0.01 : 0.07) * radius;
 };
+
+function arrowOf(kit, s, colourName) {
+    const colour = kit.colour(s, colourName), stroke = new Stroke(kit, colour, 2), head = kit.mesh(turned(new THREE.ConeGeometry(0.45, 1, 20)).translate(0, 0, -0.5), colour, { plain: true });
+    return (state, a, b) => {
+        const along = vec.sub(b, a), length = Math.hypot(...along), width = state.number(s.width, 2), w = vec.unit(along);
+        stroke.object.visible = head.visible = length > 0;
+        if (!(length > 0)) return;
+        const size = Math.min((4 * width + 4) * kit.perPixel(b), length), u = lowest(w);
+        stroke.width = width;
+        stroke.set([a, vec.sub(b, vec.scale(0.9 * size, w))]);
+        kit.place(head, b, [u, vec.cross(w, u), w], size, size, size);
+    };
+}
+
+// A force or a velocity: the largest of the motion is a quarter of what is seen, unless the model has a scale.
+function vectorOf(kit, s, colourName) {
+    const arrow = arrowOf(kit, { width: 3, ...s }, colourName), velocities = s.shape === "velocity", shown = { text: "", from: null, to: null };
+    kit.vectors.push(shown);
+    return (state) => {
+        const at = state.vector(s.at), vector = state.vector(s.vector), size = Math.hypot(...vector), most = state.largestVector(velocities);
+        const scale = s.scale === undefined ? (most > 0 ? (0.25 * kit.camera.span) / 1.2 / most : 0) : state.number(s.scale);
+        const to = vec.add(at, vec.scale(scale, vector));
+        arrow(state, at, Number.isFinite(size) ? to : at);
+        Object.assign(shown, { from: at, to, text: (s.name || s.shape) + ": " + Number(size.toPrecision(4)) });
+    };
+}
 
 function normalOf(points) {
     let n = [0, 0, 0];

@@ -174,8 +174,31 @@ class SceneView {
         const size = renderer.getSize(new THREE.Vector2());
         if (size.x !== canvas.width || size.y !== canvas.height) renderer.setSize(canvas.width, canvas.height, false);
         this.parts(dark).update(this.camera, width, height);
-        renderer.render(this.world, this.camera.lens(width, height));
+        const lens = this.camera.lens(width, height);
+        renderer.render(this.world, lens);
+        context.setTransform(1, 0, 0, 1, 0, 0);
         context.drawImage(renderer.domElement, 0, 0);
+        if (this.pointer) this.tell(context, lens, width, height, ratio, dark);
+    }
+
+    // The number of the arrow under the pointer.
+    tell(context, lens, width, height, ratio, dark) {
+        lens.updateMatrixWorld();
+        const on = (p) => { const v = new THREE.Vector3(...p).project(lens); return [((1 + v.x) * width) / 2, ((1 - v.y) * height) / 2]; }, [x, y] = this.pointer;
+        const near = this.kit.vectors.filter((one) => one.from).find((one) => {
+            const [a, b] = [on(one.from), on(one.to)], [u, v] = [b[0] - a[0], b[1] - a[1]], part = Math.max(0, Math.min(1, ((x - a[0]) * u + (y - a[1]) * v) / (u * u + v * v || 1)));
+            return Math.hypot(a[0] + part * u - x, a[1] + part * v - y) < 9;
+        });
+        this.told = near ? near.text : "";
+        if (!near) return;
+        context.setTransform(ratio, 0, 0, ratio, 0, 0);
+        context.font = "13px sans-serif";
+        context.textAlign = "left";
+        const room = context.measureText(near.text).width + 12, left = Math.max(0, Math.min(x + 12, width - room)), top = Math.max(0, y - 30);
+        context.fillStyle = dark ? "#000000cc" : "#ffffffdd";
+        context.fillRect(left, top, room, 22);
+        context.fillStyle = dark ? "#ddd" : "#222";
+        context.fillText(near.text, left + 6, top + 15);
     }
 
     apologise(context, width, height, ratio, dark) {
@@ -206,7 +229,13 @@ class SceneView {
             held = [e.clientX, e.clientY];
         });
         for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, () => { held = null; });
+        canvas.addEventListener("pointerleave", () => { this.pointer = null; });
         canvas.addEventListener("pointermove", (e) => {
+            if (!held && e.pointerType !== "touch" && this.kit && this.kit.vectors.length) {
+                const box = canvas.getBoundingClientRect();
+                this.pointer = [e.clientX - box.left, e.clientY - box.top];
+                this.again();
+            }
             if (!held || e.pointerType === "touch") return;
             const [x, y] = [e.clientX - held[0], e.clientY - held[1]];
             held = [e.clientX, e.clientY];

@@ -31,6 +31,32 @@ static const nh_tape *drawing_tape(const nh_system *system, const nh_drawing *dr
     return tape;
 }
 
+/* The arguments NH_X of the drawing: what constraints exert at a state. */
+static nh_status find_reactions(const nh_system *system, const nh_drawing *drawing, double t,
+                                const double *q, const double *inner, double *x, nh_report *report)
+{
+    const size_t n = (size_t)system->velocities, m = (size_t)system->constraints;
+    double *moved = malloc((n + m + 1) * sizeof *moved);
+    double *matrices = malloc((n * n + m * n + 1) * sizeof *matrices);
+    nh_status status = moved && matrices ? NH_OK : nh_fail_memory(report);
+    if (status == NH_OK)
+        status = nh_system_evaluate(system, NH_FN_ACCELERATION, t, q, inner, NULL, moved, report);
+    if (status == NH_OK)
+        status = nh_system_evaluate(system, NH_FN_MATRICES, t, q, inner, NULL, matrices, report);
+    for (int i = 0; i < drawing->reactions && status == NH_OK; i++) {
+        const nh_drawn_reaction *of = drawing->reaction + i;
+        x[i] = 0;
+        for (int k = 0; k < of->rows; k++) {
+            const size_t row = (size_t)of->row[k];
+            x[i] += moved[n + row] *
+                    (of->velocity < 0 ? 1 : matrices[n * n + row * n + (size_t)of->velocity]);
+        }
+    }
+    free(moved);
+    free(matrices);
+    return status;
+}
+
 nh_status nh_system_draw(const nh_system *system, double t, const double *q, const double *v,
                          double *numbers, nh_report *report)
 {
@@ -40,11 +66,14 @@ nh_status nh_system_draw(const nh_system *system, double t, const double *q, con
     if (drawing->channels == 0)
         return NH_OK;
     const nh_tape *tape = drawing_tape(system, drawing);
-    double *own = NULL;
-    const double *inner = tape ? nh_inner_copy(system, q, v, &own, report) : NULL;
-    nh_status status = NH_NO_MEMORY;
-    if (inner)
-        status = nh_evaluate_tape(tape, t, q, inner, NULL, NULL, numbers);
+    double *own = NULL, *x = calloc((size_t)drawing->reactions + 1, sizeof *x);
+    const double *inner = tape && x ? nh_inner_copy(system, q, v, &own, report) : NULL;
+    nh_status status = inner ? NH_OK : nh_fail_memory(report);
+    if (status == NH_OK && drawing->reactions)
+        status = find_reactions(system, drawing, t, q, inner, x, report);
+    if (status == NH_OK && nh_evaluate_tape(tape, t, q, inner, x, NULL, numbers) != NH_OK)
+        status = nh_fail_memory(report);
     free(own);
-    return status ? nh_fail_memory(report) : NH_OK;
+    free(x);
+    return status;
 }
