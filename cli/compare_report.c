@@ -1,6 +1,6 @@
 /* The report of nonholo compare as text, JSON and plot. */
 #include "compare_report.h"
-#include "picture.h"
+#include "appearance.h"
 #include "duration.h"
 #include "json.h"
 #include "message.h"

@@ -4,7 +4,7 @@
 #include <nonholo_analysis.h>
 
 #include "ensemble_job.h"
-#include "picture.h"
+#include "appearance.h"
 #include "command.h"
 #include "message.h"
 

@@ -2,7 +2,7 @@
 #include <nonholo_analysis.h>
 
 #include "checkpointing.h"
-#include "picture.h"
+#include "appearance.h"
 #include "command.h"
 #include "fit_data.h"
 #include "message.h"

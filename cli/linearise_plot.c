@@ -1,6 +1,6 @@
 /* Pictures of eigenvalues: in the complex plane, or along a parameter. */
 #include "linearise_report.h"
-#include "picture.h"
+#include "appearance.h"
 #include "message.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #include <nonholo_analysis.h>
 
 #include "checkpointing.h"
-#include "picture.h"
+#include "appearance.h"
 #include "command.h"
 #include "message.h"
 #include "method_list.h"

@@ -5,7 +5,7 @@
 #include "settings.h"
 #include "message.h"
 #include "method_list.h"
-#include "picture.h"
+#include "appearance.h"
 #include "progress.h"
 
 #include <getopt.h>

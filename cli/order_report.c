@@ -1,6 +1,6 @@
 /* The report of nonholo order as text, JSON and plot. */
 #include "order_report.h"
-#include "picture.h"
+#include "appearance.h"
 #include "json.h"
 #include "message.h"
 

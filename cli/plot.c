@@ -3,7 +3,7 @@
 
 #include "command.h"
 #include "message.h"
-#include "picture.h"
+#include "appearance.h"
 
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
 #include "command.h"
 #include "message.h"
 #include "method_list.h"
-#include "picture.h"
+#include "appearance.h"
 #include "progress.h"
 #include "run_report.h"
 #include "timing.h"

@@ -1,5 +1,5 @@
 /* The options of pictures. */
-#include "picture.h"
+#include "appearance.h"
 #include "message.h"
 
 #include <math.h>

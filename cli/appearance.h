@@ -1,7 +1,7 @@
 /* How pictures are drawn, as --size, --font, --no-title, --fps, --speed, --camera and --caption
  * say. */
-#ifndef CLI_PICTURE_H
-#define CLI_PICTURE_H
+#ifndef CLI_APPEARANCE_H
+#define CLI_APPEARANCE_H
 
 #include "options.h"
 
