@@ -119,97 +119,12 @@ static inline real operator/(real a, real b)
     return r;
 }
 
-/* With plain numbers, which have no derivatives. */
-#define NH_WITH_NUMBERS(number)                                                                    \
-    static inline real operator*(real a, number b)                                                 \
-    {                                                                                              \
-        return real(a.x * (double)b);                                                              \
-    }                                                                                              \
-    static inline real operator*(number a, real b)                                                 \
-    {                                                                                              \
-        return real(b.x * (double)a);                                                              \
-    }                                                                                              \
-    static inline real operator/(real a, number b)                                                 \
-    {                                                                                              \
-        return real(a.x / (double)b);                                                              \
-    }                                                                                              \
-    static inline real operator/(number a, real b)                                                 \
-    {                                                                                              \
-        return real((double)a) / b;                                                                \
-    }                                                                                              \
-    static inline real operator+(real a, number b)                                                 \
-    {                                                                                              \
-        a.x[0] += b;                                                                               \
-        return a;                                                                                  \
-    }                                                                                              \
-    static inline real operator+(number a, real b)                                                 \
-    {                                                                                              \
-        return b + a;                                                                              \
-    }                                                                                              \
-    static inline real operator-(real a, number b)                                                 \
-    {                                                                                              \
-        a.x[0] -= b;                                                                               \
-        return a;                                                                                  \
-    }                                                                                              \
-    static inline real operator-(number a, real b)                                                 \
-    {                                                                                              \
-        return -b + a;                                                                             \
-    }
-NH_WITH_NUMBERS(double)
-NH_WITH_NUMBERS(int)
-#undef NH_WITH_NUMBERS
-
-static inline real &operator+=(real &a, real b)
-{
-    return a = a + b;
-}
-
-static inline real &operator-=(real &a, real b)
-{
-    return a = a - b;
-}
-
-static inline real broadcast(double x)
-{
-    return real(x);
-}
-
-static inline real broadcast(real x)
-{
-    return x;
-}
-
 /* The value is rounded once where the machine can do that, as for one lane alone. */
 static inline real fma_(real a, real b, real c)
 {
     real r(a.x * b.x[0] + (b.x * a.x[0] + c.x));
     r.x[0] = plain::fma_(a.x[0], b.x[0], c.x[0]);
     return r;
-}
-
-static inline mask less(real a, real b)
-{
-    return plain::less(a.x[0], b.x[0]);
-}
-
-static inline int all_less(real a, real b)
-{
-    return a.x[0] < b.x[0];
-}
-
-static inline real select_(mask m, real a, real b)
-{
-    return m ? a : b;
-}
-
-static inline int any(mask m)
-{
-    return m != 0;
-}
-
-static inline real abs_(real a)
-{
-    return a.x[0] < 0 ? -a : a;
 }
 
 /* The larger value, and the larger of the derivatives in each direction: kernels measure with it
@@ -220,23 +135,6 @@ static inline real max_(real a, real b)
     real r(p < q ? q : p);
     r.x[0] = a.x[0] < b.x[0] ? b.x[0] : a.x[0];
     return r;
-}
-
-/* The same number without derivatives. */
-static inline real frozen_(real a)
-{
-    return real(a.x[0]);
-}
-
-/* For rough functions of step lengths (rough.h), which are frozen. */
-static inline mask trig_bits(real a)
-{
-    return plain::trig_bits(a.x[0]);
-}
-
-static inline real trig_flip(real a, mask sign)
-{
-    return real(plain::trig_flip(a.x[0], sign));
 }
 
 static inline bool moves_(real a)

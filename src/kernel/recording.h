@@ -134,66 +134,6 @@ static inline real operator/(real a, real b)
     return along(value, inverse, a, -value * inverse, b);
 }
 
-/* With plain numbers, which have no derivatives. */
-#define NH_WITH_NUMBERS(number)                                                                    \
-    static inline real operator*(real a, number b)                                                 \
-    {                                                                                              \
-        return along(a.x * b, (double)b, a);                                                       \
-    }                                                                                              \
-    static inline real operator*(number a, real b)                                                 \
-    {                                                                                              \
-        return along(a * b.x, (double)a, b);                                                       \
-    }                                                                                              \
-    static inline real operator/(real a, number b)                                                 \
-    {                                                                                              \
-        return along(a.x / b, 1 / (double)b, a);                                                   \
-    }                                                                                              \
-    static inline real operator/(number a, real b)                                                 \
-    {                                                                                              \
-        return real((double)a) / b;                                                                \
-    }                                                                                              \
-    static inline real operator+(real a, number b)                                                 \
-    {                                                                                              \
-        a.x += b;                                                                                  \
-        return a;                                                                                  \
-    }                                                                                              \
-    static inline real operator+(number a, real b)                                                 \
-    {                                                                                              \
-        return b + a;                                                                              \
-    }                                                                                              \
-    static inline real operator-(real a, number b)                                                 \
-    {                                                                                              \
-        a.x -= b;                                                                                  \
-        return a;                                                                                  \
-    }                                                                                              \
-    static inline real operator-(number a, real b)                                                 \
-    {                                                                                              \
-        return -b + a;                                                                             \
-    }
-NH_WITH_NUMBERS(double)
-NH_WITH_NUMBERS(int)
-#undef NH_WITH_NUMBERS
-
-static inline real &operator+=(real &a, real b)
-{
-    return a = a + b;
-}
-
-static inline real &operator-=(real &a, real b)
-{
-    return a = a - b;
-}
-
-static inline real broadcast(double x)
-{
-    return real(x);
-}
-
-static inline real broadcast(real x)
-{
-    return x;
-}
-
 static inline real fma_(real a, real b, real c)
 {
     const double value = plain::fma_(a.x, b.x, c.x);
@@ -203,51 +143,10 @@ static inline real fma_(real a, real b, real c)
     return real(value, nh_depends(product, 1, c.node, 1));
 }
 
-static inline mask less(real a, real b)
-{
-    return plain::less(a.x, b.x);
-}
-
-static inline int all_less(real a, real b)
-{
-    return a.x < b.x;
-}
-
-static inline real select_(mask m, real a, real b)
-{
-    return m ? a : b;
-}
-
-static inline int any(mask m)
-{
-    return m != 0;
-}
-
-static inline real abs_(real a)
-{
-    return a.x < 0 ? -a : a;
-}
-
 /* Kernels measure with it what iterations correct; what they measure is not differentiated. */
 static inline real max_(real a, real b)
 {
     return real(a.x < b.x ? b.x : a.x);
-}
-
-static inline real frozen_(real a)
-{
-    return real(a.x);
-}
-
-/* For rough functions of step lengths (rough.h), which are frozen. */
-static inline mask trig_bits(real a)
-{
-    return plain::trig_bits(a.x);
-}
-
-static inline real trig_flip(real a, mask sign)
-{
-    return real(plain::trig_flip(a.x, sign));
 }
 
 #include "kernel/rules.h"

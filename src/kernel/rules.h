@@ -1,8 +1,116 @@
-/* How functions are differentiated, for every `real` that has derivatives (dual.h, recording.h). It
- * has defined along(value, rate, a): a value whose derivatives are `rate` times those of a, and the
- * same for two arguments; and moves_(a): whether a has derivatives. */
+/* What every `real` with derivatives does alike (dual.h, recording.h), and how functions are
+ * differentiated. Before this file is included, `real` has its arithmetic with others of its kind;
+ * along(value, rate, a), a value whose derivatives are `rate` times those of a, and the same for
+ * two arguments; and moves_(a), whether a has derivatives. */
 #ifndef NH_KERNEL_RULES_H
 #define NH_KERNEL_RULES_H
+
+/* ---- arithmetic with plain numbers, which have no derivatives ---- */
+
+#define NH_WITH_NUMBERS(number)                                                                    \
+    static inline real operator*(real a, number b)                                                 \
+    {                                                                                              \
+        return along(LANE(a, 0) * b, (double)b, a);                                                \
+    }                                                                                              \
+    static inline real operator*(number a, real b)                                                 \
+    {                                                                                              \
+        return b * a;                                                                              \
+    }                                                                                              \
+    static inline real operator/(real a, number b)                                                 \
+    {                                                                                              \
+        return along(LANE(a, 0) / b, 1 / (double)b, a);                                            \
+    }                                                                                              \
+    static inline real operator/(number a, real b)                                                 \
+    {                                                                                              \
+        return real((double)a) / b;                                                                \
+    }                                                                                              \
+    static inline real operator+(real a, number b)                                                 \
+    {                                                                                              \
+        LANE(a, 0) += b;                                                                           \
+        return a;                                                                                  \
+    }                                                                                              \
+    static inline real operator+(number a, real b)                                                 \
+    {                                                                                              \
+        return b + a;                                                                              \
+    }                                                                                              \
+    static inline real operator-(real a, number b)                                                 \
+    {                                                                                              \
+        LANE(a, 0) -= b;                                                                           \
+        return a;                                                                                  \
+    }                                                                                              \
+    static inline real operator-(number a, real b)                                                 \
+    {                                                                                              \
+        return -b + a;                                                                             \
+    }
+NH_WITH_NUMBERS(double)
+NH_WITH_NUMBERS(int)
+#undef NH_WITH_NUMBERS
+
+static inline real &operator+=(real &a, real b)
+{
+    return a = a + b;
+}
+
+static inline real &operator-=(real &a, real b)
+{
+    return a = a - b;
+}
+
+static inline real broadcast(double x)
+{
+    return real(x);
+}
+
+static inline real broadcast(real x)
+{
+    return x;
+}
+
+/* ---- choices, which look at values only ---- */
+
+static inline mask less(real a, real b)
+{
+    return plain::less(LANE(a, 0), LANE(b, 0));
+}
+
+static inline int all_less(real a, real b)
+{
+    return LANE(a, 0) < LANE(b, 0);
+}
+
+static inline real select_(mask m, real a, real b)
+{
+    return m ? a : b;
+}
+
+static inline int any(mask m)
+{
+    return m != 0;
+}
+
+static inline real abs_(real a)
+{
+    return LANE(a, 0) < 0 ? -a : a;
+}
+
+/* The same number without derivatives. */
+static inline real frozen_(real a)
+{
+    return real(LANE(a, 0));
+}
+
+/* For rough functions of step lengths (rough.h), which are frozen. */
+static inline mask trig_bits(real a)
+{
+    return plain::trig_bits(LANE(a, 0));
+}
+
+static inline real trig_flip(real a, mask sign)
+{
+    return real(plain::trig_flip(LANE(a, 0), sign));
+}
+
+/* ---- functions ---- */
 
 /* At 0 the derivative does not exist: a root of zero stands still. */
 static inline real sqrt_(real a)
