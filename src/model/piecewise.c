@@ -161,12 +161,18 @@ static bool comes_before(nh_place a, nh_place b)
     return a.line && (a.line < b.line || (a.line == b.line && a.column <= b.column));
 }
 
-/* Adds each kink once; those that occur in the text come before others, in its order. */
-static void add_kink(nh_builder *b, nh_expr condition)
+static bool moves(const nh_graph *g, nh_expr e)
+{
+    return nh_depends(g, e, NH_Q) || nh_depends(g, e, NH_V) || nh_depends(g, e, NH_X);
+}
+
+/* Adds each kink once; those that occur in the text come before others, in its order. `of_time`:
+ * only if it is a condition on time alone. */
+static void add_kink(nh_builder *b, nh_expr condition, bool of_time)
 {
     nh_problem *p = b->problem;
     const nh_problem_kink new = {condition, place_of(b, condition)};
-    if (nh_is_number(p->graph, condition, NULL))
+    if (nh_is_number(p->graph, condition, NULL) || (of_time && moves(p->graph, condition)))
         return;
     for (int i = 0; i < p->kinks; i++)
         if (p->kink[i].condition == condition)
@@ -182,66 +188,73 @@ static void add_kink(nh_builder *b, nh_expr condition)
     p->kink[at] = new;
 }
 
-/* sqrt(x^2) has a kink where x changes its sign. */
-static void add_roots_of_squares(nh_builder *b, nh_expr base, double exponent)
+/* sqrt(x^2) has a kink where x changes its sign; a friction -v/norm(v) jumps where all velocities
+ * are zero, which no sign tells. */
+static void add_roots(nh_builder *b, nh_expr base, double exponent, bool of_time)
 {
     const nh_graph *g = b->problem->graph;
     const nh_node n = nh_look(g, base);
+    if (n.kind == NH_SUM && nh_depends(g, base, NH_V))
+        add_kink(b, base, of_time);
     for (size_t i = 0; n.kind == NH_PRODUCT && i < n.count; i++) {
         const double inner = n.operand[i].number, all = inner * exponent;
         if (fmod(inner, 2) == 0 && fmod(all, 2) != 0)
-            add_kink(b, n.operand[i].expr);
+            add_kink(b, n.operand[i].expr, of_time);
     }
 }
 
-static void add_kinks_of(nh_builder *b, nh_expr e)
+static void add_kinks_of(nh_builder *b, nh_expr e, bool of_time)
 {
     const nh_node n = nh_look(b->problem->graph, e);
     /* atan2 jumps where its first argument changes its sign and the second is negative */
     if (n.kind == NH_CALL2 && (n.which == NH_WHEN || n.which == NH_UNLESS || n.which == NH_ATAN2))
-        add_kink(b, n.operand[0].expr);
+        add_kink(b, n.operand[0].expr, of_time);
     for (size_t i = 0; n.kind == NH_PRODUCT && i < n.count; i++)
         if (fmod(n.operand[i].number, 1) != 0)
-            add_roots_of_squares(b, n.operand[i].expr, n.operand[i].number);
+            add_roots(b, n.operand[i].expr, n.operand[i].number, of_time);
 }
 
-/* All expressions that decide how the motion goes on; `root` has room for them, or is NULL. */
-static size_t list_deciding(const nh_problem *p, nh_expr *root)
+static void add_kinks_below(nh_builder *b, const nh_expr *root, size_t count, bool of_time)
 {
-    size_t count = 0;
-#define PUT(e) (root ? root[count] = (e) : NH_ZERO, count++)
-    PUT(p->lagrangian);
-    for (int i = 0; i < p->velocities; i++)
-        PUT(p->force[i]);
-    for (int i = 0; i < p->constraints; i++)
-        PUT(p->constraint[i].value);
-    for (int i = 0; i < p->items; i++) {
-        const nh_problem_item *item = p->item + i;
-        for (int k = 0; k < item->components; k++) {
-            PUT(item->speed[k]);
-            PUT(item->contact ? item->gap : item->limit[k]);
-            PUT(item->contact ? item->gap : item->still[k]);
-        }
+    nh_expr *order = NULL;
+    size_t reached = 0;
+    if (!nh_reach(b->problem->graph, root, count, &order, &reached))
+        nh_build_memory(b);
+    for (size_t i = 0; i < reached && !b->x.status; i++)
+        add_kinks_of(b, order[i], of_time);
+    free(order);
+}
+
+/* Where contacts and grips change with the motion is found by the functions that are watched. */
+static void add_kinks_of_item(nh_builder *b, const nh_problem_item *item)
+{
+    nh_expr root[6] = {item->gap};
+    size_t count = item->contact;
+    for (int k = 0; k < item->components; k++) {
+        root[count++] = item->speed[k];
+        if (!item->contact)
+            root[count++] = item->limit[k];
     }
-#undef PUT
-    return count;
+    add_kinks_below(b, root, count, true);
 }
 
 void nh_find_kinks(nh_builder *b)
 {
     nh_problem *p = b->problem;
-    size_t reached = 0;
+    const size_t count = 1 + (size_t)p->velocities + (size_t)p->constraints;
     if (b->x.status)
         return;
-    const size_t count = list_deciding(p, NULL);
-    nh_expr *root = malloc(count * sizeof *root), *order = NULL;
-    if (root)
-        list_deciding(p, root);
+    nh_expr *root = malloc(count * sizeof *root);
+    for (size_t i = 0; root && i < count; i++)
+        root[i] = i == 0                       ? p->lagrangian
+                  : i <= (size_t)p->velocities ? p->force[i - 1]
+                                               : p->constraint[i - 1 - (size_t)p->velocities].value;
     p->kink = nh_build_take(b, KINKS_MAX, sizeof *p->kink);
-    if (!root || !p->kink || !nh_reach(p->graph, root, count, &order, &reached))
+    if (!root || !p->kink)
         nh_build_memory(b);
-    for (size_t i = 0; i < reached && !b->x.status; i++)
-        add_kinks_of(b, order[i]);
-    free(order);
+    else
+        add_kinks_below(b, root, count, false);
+    for (int i = 0; i < p->items && p->kink && !b->x.status; i++)
+        add_kinks_of_item(b, p->item + i);
     free(root);
 }

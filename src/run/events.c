@@ -152,22 +152,22 @@ static void choose_option(nh_crossings *w, const nh_run *run)
     w->own = nh_choice_adapts(&run->choice) && method->keeps_nodes;
 }
 
-/* Whether an event contains an angle between two directions, which jumps by a revolution. */
-static bool has_atan2(const nh_graph *g, nh_expr e, bool *failed)
+/* Whether an event contains an angle between two directions, which jumps by a revolution, and
+ * whether it chooses between expressions. */
+static void find_jumps(const nh_graph *g, nh_expr e, bool *wraps, bool *branches, bool *failed)
 {
     nh_expr *node;
     size_t count;
-    bool found = false;
     if (!nh_reach(g, &e, 1, &node, &count)) {
         *failed = true;
-        return false;
+        return;
     }
     for (size_t i = 0; i < count; i++) {
         const nh_node n = nh_look(g, node[i]);
-        found |= n.kind == NH_CALL2 && n.which == NH_ATAN2;
+        *wraps |= n.kind == NH_CALL2 && n.which == NH_ATAN2;
+        *branches |= n.kind == NH_CALL2 && (n.which == NH_WHEN || n.which == NH_UNLESS);
     }
     free(node);
-    return found;
 }
 
 static nh_status choose_events(nh_crossings *w, const nh_run *run, const nh_run_options *options,
@@ -178,9 +178,10 @@ static nh_status choose_events(nh_crossings *w, const nh_run *run, const nh_run_
     w->looked_for = calloc(room, sizeof *w->looked_for);
     w->ends = calloc(room, sizeof *w->ends);
     w->acts = calloc(room, sizeof *w->acts);
-    w->wraps = calloc(room, sizeof *w->wraps);
+    w->wraps = calloc(2 * room, sizeof *w->wraps);
     if (!w->looked_for || !w->ends || !w->acts || !w->wraps)
         return nh_fail_memory(report);
+    w->branches = w->wraps + room;
     bool failed = false;
     nh_status status = mark(w, options->until, w->ends, report);
     if (status == NH_OK && options->watch)
@@ -194,7 +195,7 @@ static nh_status choose_events(nh_crossings *w, const nh_run *run, const nh_run_
         if (w->looked_for[i] && (nh_depends(system->mechanics->g, value, NH_V) ||
                                  nh_depends(system->mechanics->g, value, NH_X)))
             w->needs_slope = true;
-        w->wraps[i] = has_atan2(system->mechanics->g, value, &failed);
+        find_jumps(system->mechanics->g, value, w->wraps + i, w->branches + i, &failed);
     }
     return failed ? nh_fail_memory(report) : status;
 }

@@ -59,6 +59,7 @@ struct nh_crossings {
     const nh_problem *problem; /* NULL: the system has no model */
     bool *looked_for, *ends, *acts;
     bool *wraps;                   /* jumps of an angle (atan2) are not events */
+    bool *branches;                /* may jump, because the model says so (if, sign) */
     bool needs_slope;              /* a rate depends on the acceleration */
     bool own;                      /* the method chooses its own steps, which are the nodes */
     bool exactly;                  /* states between nodes are computed, not interpolated */

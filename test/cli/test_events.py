@@ -148,6 +148,20 @@ def poles_and_jumps_are_no_zeros(program, folder):
             same("begins anew" in said, "atan2" in expression, f"{expression}, {method}: {said}")
 
 
+def events_are_looked_for_where_they_are_defined(program, folder):
+    """One that is not defined at the start lost its zeros silently, or had one where it becomes defined; and a jump that the
+    text does not ask for is remarked."""
+    for text, expected, word in (("sqrt(x - 1) - 0.5", [1.15], "not defined"), ("log(x - 2) - 0.1", [1.9 + math.exp(0.1)], "not defined"),
+                                 ("sqrt(3 - x) - 0.5", [2.65], "not defined"), ("asin(x - 3)", [2.9], "not defined"),
+                                 ("atan(tan(x))", [math.pi / 2 - 0.1, math.pi - 0.1, 1.5 * math.pi - 0.1], "by a jump"),
+                                 ("exp(1/(x - 2)) - 1", [1.9], "by a jump"), ("if(x > 1, 1, -1)*(x - 3)", [0.9, 2.9], "")):
+        path = write(folder, "edge.nh", f"model edge\ncoordinate x\nlagrangian x'^2/2\nstart x' = 1, x = 0.1\nevent e: {text}\n")
+        for how in ((), ("--method", "gauss", "--step", 0.1), ("--method", "rk4", "--step", 0.3)):
+            found = program.json("run", path, "--time", 6, *how)
+            near(times(found, "e"), expected, 1e-9, f"{text} {how}")
+            same(any(word in remark for remark in found["remarks"]), bool(word or found["remarks"]), f"{text} {how}")
+
+
 def closed_contacts(program, folder):
     """Bodies that touch and are pushed together, or thrown against a wall that they slide along, collide at once; bodies in
     contact that are not pushed together do not."""

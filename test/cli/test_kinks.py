@@ -119,6 +119,21 @@ def chattering_ends_and_is_named(program, folder):
         check("chatters" not in done.stderr, done.stderr)
 
 
+def chattering_at_rest_and_in_two_directions(program, folder):
+    """Held from the start, where the condition never was larger, and friction -v/norm(v), which no sign tells: both went on for
+    minutes."""
+    held = write(folder, "-sign(x') + 0.9*x")
+    plane = f"{folder}/plane.nh"
+    with open(plane, "w", encoding="utf-8") as file:
+        file.write("model plane\ncoordinate x, y\nlagrangian (x'^2 + y'^2)/2\ndissipation 0.5*norm((x', y'))\nstart x' = 1, y' = 0.3\n")
+    for path, method in ((held, "dopri5"), (held, "dop853"), (plane, "dop853"), (plane, "dopri5"), (plane, "verner98")):
+        done = program("run", path, "--method", method, "--time", 10, *(["--start", "x=1"] * (path == held)), processor=20)
+        same((done.returncode, "chatters" in done.stderr), (1, True), f"{path}, {method}: {done.stderr}")
+    fast = "model fast\ncoordinate x, y\nlagrangian (x'^2 + y'^2)/2 - 1e10*(x + 0.3)^2/2 - 1e8*abs(y)\nstart x = 1, y = 0.01\n"
+    done = program("run", "-", "--method", "dop853:tolerance=1e-8", "--step", 0.1, "--time", 0.3, input=fast)
+    same((done.returncode, "chatters" in done.stderr), (0, False), done.stderr)
+
+
 def conserved(program, path):
     return program.json("check", path)["conserved"]
 
