@@ -366,67 +366,25 @@ static nh_status find_height(nh_robot *robot)
 
 /* ---- names ---- */
 
+/* Words of the language may be names, but the text is easier to read if they are not; others are
+ * columns of the output, or names that the text itself uses. */
+static bool is_word(const char *id)
+{
+    static const char words[] =
+        " t pi deg sum x y z heading R g energy smoothing if latitude driver_energy "
+        "passenger_energy gravity for in reaction model parameter coordinate let "
+        "lagrangian constraint start observe body wheel blade spring damper draw mass "
+        "inertia at attitude angle radius axis spin on ground plane normal along free "
+        "grip static restitution stiffness length damping contact none ";
+    char padded[64];
+    return snprintf(padded, sizeof padded, " %s ", id) < (int)sizeof padded &&
+           strstr(words, padded);
+}
+
 static bool is_taken(const nh_robot *robot, const char *id)
 {
-    static const char *const words[] = {"t",
-                                        "pi",
-                                        "deg",
-                                        "sum",
-                                        "x",
-                                        "y",
-                                        "z",
-                                        "heading",
-                                        "R",
-                                        "g",
-                                        "energy",
-                                        "smoothing",
-                                        "if",
-                                        "latitude",
-                                        "driver_energy",
-                                        "passenger_energy",
-                                        "gravity",
-                                        "for",
-                                        "in",
-                                        "reaction",
-                                        "model",
-                                        "parameter",
-                                        "coordinate",
-                                        "let",
-                                        "lagrangian",
-                                        "constraint",
-                                        "start",
-                                        "observe",
-                                        "body",
-                                        "wheel",
-                                        "blade",
-                                        "spring",
-                                        "damper",
-                                        "draw",
-                                        "mass",
-                                        "inertia",
-                                        "at",
-                                        "attitude",
-                                        "angle",
-                                        "radius",
-                                        "axis",
-                                        "spin",
-                                        "on",
-                                        "ground",
-                                        "plane",
-                                        "normal",
-                                        "along",
-                                        "free",
-                                        "grip",
-                                        "static",
-                                        "restitution",
-                                        "stiffness",
-                                        "length",
-                                        "damping",
-                                        "contact",
-                                        "none"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(words[i], id) == 0)
-            return true;
+    if (is_word(id))
+        return true;
     for (int i = 0; i < nh_builtin_total; i++)
         if (strcmp(nh_builtins[i].name, id) == 0)
             return true;
