@@ -6,7 +6,9 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Whether the model can be simulated; what the importer cannot see is reported here. */
 static int check(const char *text)
@@ -22,17 +24,39 @@ static int check(const char *text)
     return status == NH_OK ? 0 : complain_report(&report);
 }
 
+static bool put(const char *text, const char *path)
+{
+    FILE *file = path ? fopen(path, "we") : stdout;
+    bool written = file && fputs(text, file) >= 0;
+    if (file)
+        written = (path ? fclose(file) : fflush(file)) == 0 && written;
+    return written;
+}
+
+/* The file gets its name when it is complete; what is no file (a pipe, a device) is written at
+ * once. */
 static int write_text(const char *text, const char *path)
 {
     const bool shown = !path || is_standard_output(path);
-    FILE *file = shown ? stdout : fopen(path, "we");
-    if (!file)
-        return complain("cannot write %s: %s", path, strerror(errno)), FAILED;
-    bool written = fputs(text, file) >= 0;
-    written = (shown ? fflush(file) : fclose(file)) == 0 && written;
-    if (!written)
-        return complain("cannot write %s: %s", path ? path : "the model", strerror(errno)), FAILED;
-    return 0;
+    struct stat there;
+    char *beside = NULL;
+    if (!shown && (stat(path, &there) != 0 || S_ISREG(there.st_mode))) {
+        beside = malloc(strlen(path) + sizeof ".part");
+        if (!beside)
+            return complain("out of memory"), FAILED;
+        strcat(strcpy(beside, path), ".part");
+    }
+    const bool written = put(text, beside  ? beside
+                                   : shown ? NULL
+                                           : path) &&
+                         (!beside || rename(beside, path) == 0);
+    const int why = errno;
+    if (!written && beside)
+        remove(beside);
+    free(beside);
+    return written ? 0
+                   : (complain("cannot write %s: %s", path ? path : "the model", strerror(why)),
+                      FAILED);
 }
 
 static int run(const options *given)
@@ -44,10 +68,9 @@ static int run(const options *given)
     how.base = given->base;
     if (nh_import_urdf(&text, given->operands[0], &how, &report) != NH_OK)
         return complain_report(&report);
-    int answer = write_text(text, given->output);
-    const int checked = answer ? 0 : check(text);
+    const int wrong = write_text(text, given->output), checked = wrong ? wrong : check(text);
     nh_bytes_free(text);
-    return answer ? answer : checked;
+    return checked;
 }
 
 const command command_import = {

@@ -125,11 +125,10 @@ bool nh_latitude_kernel(const nh_latitude *l, double xi, double *k, double *Mk)
 
 /* ---- the driver's phase -------------------------------------------------------------------- */
 
-/* s(xi) and its slope. Near the bottom V - V(b) cancels, and the integral of the slope is used
- * instead. */
-static double swing(const nh_latitude *l, double xi, double *slope)
+/* s(xi). Near the bottom V - V(b) cancels, and the integral of the slope is used instead. */
+static double swing_at(const nh_latitude *l, double xi, double *force)
 {
-    double from = xi - l->bottom, force, rise = nh_latitude_potential(l, xi, &force) - l->least;
+    double from = xi - l->bottom, rise = nh_latitude_potential(l, xi, force) - l->least;
     if (rise < 0.05 * l->depth) {
         double c[SHORT_NODES], b[SHORT_NODES], mean = 0, part;
         nh_gauss_nodes(SHORT_NODES, c, b);
@@ -139,8 +138,23 @@ static double swing(const nh_latitude *l, double xi, double *slope)
         }
         rise = fmax(0, mean * from);
     }
-    double s = copysign(sqrt(rise), from);
-    *slope = s != 0 ? force / (2 * s) : NAN;
+    return copysign(sqrt(rise), from);
+}
+
+/* And its slope V'/(2 s); close to the bottom, where both are nothing but round-off, a difference
+ * of order 8. */
+static double swing(const nh_latitude *l, double xi, double *slope)
+{
+    static const double weight[] = {4.0 / 5, -1.0 / 5, 4.0 / 105, -1.0 / 280};
+    const double width = l->right - l->left, d = 4e-3 * width;
+    double force, other, s = swing_at(l, xi, &force);
+    *slope = force / (2 * s);
+    if (fabs(xi - l->bottom) > 1e-3 * width)
+        return s;
+    *slope = 0;
+    for (int k = 1; k <= 4; k++)
+        *slope +=
+            weight[k - 1] / d * (swing_at(l, xi + k * d, &other) - swing_at(l, xi - k * d, &other));
     return s;
 }
 

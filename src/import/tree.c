@@ -440,6 +440,18 @@ static nh_status choose_base(nh_robot *robot, const nh_import_options *o)
     return NH_OK;
 }
 
+static nh_status check_motion(const nh_robot *robot, nh_report *report)
+{
+    for (const nh_robot_link *l = robot->root; l; l = l->after)
+        if (l->moves && l->massive)
+            return NH_OK;
+    return nh_fail(
+        report, NH_BAD_MODEL,
+        "%.1000s: nothing that has mass can move; expected a link with a mass on a joint "
+        "that is not fixed, or a base that is planar or floating",
+        robot->path);
+}
+
 nh_status nh_robot_connect(nh_robot *robot, const nh_import_options *o, nh_report *report)
 {
     robot->report = report;
@@ -469,5 +481,5 @@ nh_status nh_robot_connect(nh_robot *robot, const nh_import_options *o, nh_repor
         return status;
     place(robot);
     choose_names(robot);
-    return robot->arena.failed ? nh_fail_memory(report) : NH_OK;
+    return robot->arena.failed ? nh_fail_memory(report) : check_motion(robot, report);
 }
