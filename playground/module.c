@@ -200,7 +200,7 @@ static void put_facts(json *j)
                                        "constant and diagonal"};
     const nh_facts *facts = nh_system_facts(nh);
     json_text(j, "mass", mass[facts->constant_mass + facts->diagonal_mass]);
-    json_boolean(j, "keeps_energy", facts->keeps_energy);
+    json_boolean(j, "keeps_energy", facts->keeps_energy && nh_system_items(nh) == 0);
     json_boolean(j, "reversible", facts->reversible == NH_YES);
     json_integer(j, "holonomic", facts->holonomic);
     json_integer(j, "positions", nh_system_positions(nh));
@@ -477,7 +477,7 @@ static void put_progress(json *j, struct run *r)
     if (!r->done)
         return;
     put_remarks(j, r);
-    if (nh_system_facts(nh)->keeps_energy)
+    if (nh_system_facts(nh)->keeps_energy && nh_system_items(nh) == 0)
         put_verdict(j, r);
 }
 

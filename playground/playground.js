@@ -91,7 +91,7 @@ class Playground {
         this.start = new Knobs(part("start").querySelector("div"), () => this.later(0));
         this.plots = new Plots(part("plots"), (t) => { this.player.pause(); this.player.go(t); }, (width) => Math.max(1, Math.floor((width + 12) / 352)));
         this.player = new Player(0, 0, (t) => this.show(t));
-        controls(this.player, part("player"));
+        controls(this.player, part("player"), () => this.views.length && this.views[0].canvas);
         this.listen();
         this.engine = new Engine((message) => this["on_" + message.kind](message));
     }
@@ -176,6 +176,7 @@ class Playground {
         root.ready = Math.round(performance.now());
         if (this.stopped) { this.stopped = false; return; }
         makeGallery(this.library.models, (model) => this.choose(model.name));
+        makeTrials(this);
         await this.fromLink();
     }
 

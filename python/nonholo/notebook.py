@@ -31,6 +31,24 @@ class Picture:
         return f"<picture, {len(self.svg)} characters of SVG>"
 
 
+class Frame:
+    """A page with scripts of its own; notebooks show it in a frame that can reach nothing outside of it."""
+
+    def __init__(self, html: str, height: int):
+        self.html, self.height = html, height
+
+    def _repr_html_(self) -> str:
+        return f'<iframe sandbox="allow-scripts" srcdoc="{escape(self.html)}" style="width: 100%; height: {self.height}px; border: 0"></iframe>'
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the page to a file."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.html)
+
+    def __repr__(self) -> str:
+        return f"<page, {len(self.html)} characters of HTML>"
+
+
 def size_of(text: str | None) -> tuple[float, float, bool]:
     """Width and height of "800x450", "85mm" or "85x60mm", and whether they are millimetres; 0 is as advised."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)(?:x(\d+(?:\.\d+)?))?(mm|px)?", text) if text is not None else None
@@ -39,13 +57,18 @@ def size_of(text: str | None) -> tuple[float, float, bool]:
     return (float(found[1]), float(found[2] or 0), found[3] == "mm") if found else (0.0, 0.0, False)
 
 
+def written(write: Callable[[str], Any], name: str) -> str:
+    """The text that a function writes into a file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, name)
+        write(path)
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+
+
 def drawn(draw: Callable[[str], Any]) -> Picture:
     """The picture that a function draws into a file."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "picture.svg")
-        draw(path)
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
+    text = written(draw, "picture.svg")
     return Picture(text[text.index("<svg"):])  # an HTML page must not contain the XML declaration
 
 
@@ -87,7 +110,8 @@ def _curve(name: str, t: np.ndarray, values: np.ndarray) -> str:
 
 
 def curves(t: np.ndarray, columns: Mapping[str, np.ndarray]) -> str:
-    """Small pictures of the first columns, side by side."""
-    shown = list(columns.items())[:MOST]
-    more = f"<p>and {len(columns) - MOST} more columns</p>" if len(columns) > MOST else ""
-    return "<div>" + "".join(_curve(name, t, np.asarray(values)) for name, values in shown) + "</div>" + more
+    """Small pictures of all columns, side by side; those after the first dozen are folded away."""
+    every = [_curve(name, t, np.asarray(values)) for name, values in columns.items()]
+    more = every[MOST:]
+    folded = f"<details><summary>{len(more)} more columns</summary>{''.join(more)}</details>" if more else ""
+    return "<div>" + "".join(every[:MOST]) + folded + "</div>"

@@ -18,7 +18,7 @@ from ._names import helpful
 from ._work import Work
 from .events import Event, Events, OnEvent, functions, names_of, told
 from .inputs import Inputs
-from .notebook import Picture, curves, drawn, facts_table, remark_list, size_of, table
+from .notebook import Frame, Picture, curves, drawn, facts_table, remark_list, size_of, table, written
 from .progress import Bar, Progress
 from .recording import record_at
 from .system import Projection, Setting, Start, System, _address, _text, as_system, choose_start
@@ -211,6 +211,16 @@ class Trajectory(Immutable):
         draw = lambda file: call(lib.nh_record_draw, self._record, os.fspath(file).encode(), C.byref(how))
         return drawn(draw) if path is None else draw(path)
 
+    def animation(self, height: int = 640, **how: Any) -> Frame:
+        """The moving mechanism with its controls and plots: the page of ``plot("run.html")``, as a frame in a notebook.
+        It takes the arguments of :meth:`plot` that pages have.
+
+        >>> import nonholo
+        >>> nonholo.run("rolling-coin", time=1).animation(camera=(30, 20)).html[:15]
+        '<!DOCTYPE html>'
+        """
+        return Frame(written(lambda file: self.plot(file, **how), "page.html"), height)
+
     def to_pandas(self) -> Any:
         """A ``pandas.DataFrame`` with the times as index and a column for each coordinate, velocity and observable (needs
         pandas)."""
@@ -246,7 +256,8 @@ class Trajectory(Immutable):
 
     def _repr_html_(self) -> str:
         facts = {"model": self.system.name, "method": self.method, **{name: f"{value:g}" for name, value in self._lengths.items()}, "steps": self.steps,
-                 "points": len(self), "to t": f"{self.t[-1]:g}", "energy error": f"{self.energy_error_max:.3g}",
+                 "points": len(self), "to t": f"{self.t[-1]:g}",
+                 "energy error" if lib.nh_system_facts(self.system._handle).contents.keeps_energy else "energy change": f"{self.energy_error_max:.3g}",
                  "constraints": f"{self.constraint_max:.3g}"}
         ends = [[name, f"{self[name][0]:.6g}", f"{self[name][-1]:.6g}"] for name in self.columns[1:]]
         picture = curves(self.t, {name: self[name] for name in self.columns[1:]})

@@ -203,8 +203,7 @@ static nh_status put_data(nh_file *file, const album *a, const nh_picture *pictu
     nh_file_text(file, "<script type=\"application/json\" id=\"data\">{\"title\":");
     nh_put_string(file, picture->title ? picture->title : "");
     put_view(file, picture);
-    nh_file_text(file, nh_system_facts(r->system)->keeps_energy ? ",\"conserves\":true"
-                                                                : ",\"conserves\":false");
+    nh_file_text(file, nh_record_keeps_energy(r) ? ",\"conserves\":true" : ",\"conserves\":false");
     nh_file_text(file, a->points == r->rows ? ",\"whole\":true" : ",\"whole\":false");
     if (nh_system_drawn_numbers(r->system) >= 0) {
         status = nh_system_scene(r->system, &scene, report);

@@ -57,7 +57,7 @@ function begin() {
     }
     const player = new Player(times[0], times[times.length - 1], (t) => { if (view) view.draw(t); plots.show(t); });
     if (data.speed) player.speed = data.speed;
-    controls(player, stage);
+    controls(player, stage, view && (() => view.canvas));
     plots.update(data, [run]);
     if (data.scene && data.scene.cut) element("p", { textContent: "Only the first thousand members of each family are drawn." }, stage);
     let resized = 0;

@@ -154,7 +154,8 @@ static nh_sheet_kind kind_of(const nh_datafile *t, int column)
     if (length > 0 && name[length - 1] == '\'')
         return NH_SHEET_VELOCITY;
     snprintf(velocity, sizeof velocity, "%.250s'", name);
-    return find_name(t, velocity, strlen(velocity)) >= 0 ? NH_SHEET_COORDINATE : NH_SHEET_OTHER;
+    return find_name(t, velocity, strlen(velocity)) >= 0 ? NH_SHEET_COORDINATE
+                                                         : nh_sheet_kind_of_observable(name);
 }
 
 /* A file does not say whether the energy is conserved; if it changes by less than a millionth, the

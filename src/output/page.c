@@ -91,11 +91,16 @@ nh_status nh_page_begin(nh_file **file, const char *path, const char *title,
     nh_status status = nh_file_begin(file, path, report);
     if (status != NH_OK)
         return status;
-    nh_file_text(*file,
-                 "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-                 "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-                 "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-                 "style-src 'unsafe-inline'; img-src data: blob:; script-src");
+    nh_file_text(
+        *file,
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+        "<link rel=\"icon\" href=\"data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' "
+        "viewBox='0 0 32 32'%3E%3Ccircle cx='16' cy='16' r='12' fill='none' "
+        "stroke='%230072B2' stroke-width='5'/%3E%3Cpath d='M16 16L26 10' "
+        "stroke='%23D55E00' stroke-width='4'/%3E%3C/svg%3E\">\n"
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+        "style-src 'unsafe-inline'; img-src data: blob:; script-src");
     for (int i = 0; script[i]; i++) {
         nh_file_text(*file, " '");
         nh_file_text(*file, script[i]->digest);

@@ -17,8 +17,13 @@ static nh_sheet_kind kind_of(const nh_record *r, int column)
         return nh_system_is_angle(r->system, column - 1) ? NH_SHEET_ANGLE : NH_SHEET_COORDINATE;
     return column < energy       ? NH_SHEET_VELOCITY
            : column == energy    ? NH_SHEET_ENERGY
-           : column < r->columns ? NH_SHEET_OTHER
+           : column < r->columns ? nh_sheet_kind_of_observable(nh_record_column_name(r, column))
                                  : NH_SHEET_RESIDUAL;
+}
+
+bool nh_record_keeps_energy(const nh_record *record)
+{
+    return nh_system_facts(record->system)->keeps_energy && nh_system_items(record->system) == 0;
 }
 
 static nh_status draw(const nh_record *r, const char *path, const nh_picture *picture,
@@ -33,7 +38,7 @@ static nh_status draw(const nh_record *r, const char *path, const nh_picture *pi
                       .kind = calloc((size_t)columns, sizeof *sheet.kind),
                       .scattered = r->section,
                       .section = r->section,
-                      .keeps_energy = nh_system_facts(r->system)->keeps_energy};
+                      .keeps_energy = nh_record_keeps_energy(r)};
     nh_status status = sheet.name && sheet.kind ? NH_OK : nh_fail_memory(report);
     for (int i = 0; i < columns && status == NH_OK; i++) {
         sheet.name[i] = i < r->columns ? nh_record_column_name(r, i) : "constraint";

@@ -75,7 +75,47 @@ class Player {
     }
 }
 
-function controls(player, place) {
+// Records a canvas as a film while the motion is shown once, from its beginning.
+function recorder(player, canvas, button) {
+    const kind = ["video/webm;codecs=vp9", "video/webm", "video/mp4"].find((one) => MediaRecorder.isTypeSupported(one)), pieces = [];
+    const film = new MediaRecorder(canvas.captureStream(30), { mimeType: kind, videoBitsPerSecond: 6e6 }), show = player.show;
+    let before = -Infinity;
+    const end = () => { if (film.state !== "inactive") film.stop(); };
+    film.ondataavailable = (event) => pieces.push(event.data);
+    film.onstop = () => {
+        player.show = show;
+        button.textContent = "● Record";
+        button.onclick = button.begin;
+        const link = document.createElement("a");
+        link.href = URL.createObjectURL(new Blob(pieces, { type: kind }));
+        link.download = (document.title.split(/[ ,]/)[0] || "nonholo") + "." + kind.slice(6, 10).replace(";", "");
+        document.documentElement.dataset.recorded = pieces.reduce((sum, one) => sum + one.size, 0);
+        link.click();
+        setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+    };
+    player.show = (t) => {
+        show(t);
+        if (t < before || t >= player.last) end(); // it begins again
+        before = t;
+    };
+    button.textContent = "■ Stop";
+    button.onclick = end;
+    player.pause();
+    player.go(player.first);
+    film.start();
+    player.play();
+}
+
+// `canvasOf` returns the canvas that can be recorded.
+function recordButton(player, bar, canvasOf) {
+    if (typeof MediaRecorder === "undefined" || !HTMLCanvasElement.prototype.captureStream) return;
+    const button = element("button", { type: "button", textContent: "● Record", title: "save the moving picture as a film" }, bar);
+    button.className = "record";
+    button.begin = () => { const canvas = canvasOf(); if (canvas) recorder(player, canvas, button); };
+    button.onclick = button.begin;
+}
+
+function controls(player, place, canvasOf) {
     const bar = element("div", { className: "controls" }, place);
     const button = element("button", {}, bar), slider = element("input", { type: "range", min: 0, max: 10000, step: 1 }, bar);
     const clock = element("span", { className: "clock" }, bar), speed = element("select", { ariaLabel: "speed" }, bar);
@@ -85,6 +125,7 @@ function controls(player, place) {
         element("option", { value: value, textContent: "speed " + (power < 0 ? "1/" + 1 / value : value), selected: value === player.speed }, speed);
     }
     if (!Number.isInteger(Math.log2(player.speed))) element("option", { value: player.speed, textContent: "speed " + player.speed, selected: true }, speed);
+    if (canvasOf) recordButton(player, bar, canvasOf);
     speed.onchange = () => { player.speed = Number(speed.value); };
     button.onclick = () => (player.playing ? player.pause() : player.play());
     const length = () => player.last - player.first;

@@ -48,8 +48,10 @@ function nameIn(runs, run, name) {
     return runs.length > 1 ? name + ", " + run.method : name;
 }
 
-function panelsOver(runs, title, kind) {
-    const names = runs[0].names.filter((name, c) => runs[0].kinds[c] === kind), shown = names.slice(0, CURVES_MOST);
+const isMode = (name) => name.endsWith(".mode"); // of a contact or a grip: 1 holds, 0 is open or slips, -1 is without load
+
+function panelsOver(runs, title, kind, wanted = () => true) {
+    const names = runs[0].names.filter((name, c) => runs[0].kinds[c] === kind && wanted(name)), shown = names.slice(0, CURVES_MOST);
     const curves = shown.map((name, i) => runs.map((run, r) => {
         const c = run.names.indexOf(name);
         return { name: nameIn(runs, run, printed(name)), xs: run.columns[0], ys: valuesOf(run, c), turns: kind === "angle", run: r, column: i };
@@ -93,10 +95,10 @@ function panelOfMotion(runs) {
 
 // First what a person wants to see; errors last. `chosen` are pairs of names, `sections` runs of states at events.
 function panelsOf(facts, runs, chosen, sections) {
-    const over = (title, kind) => panelsOver(runs, title, kind);
+    const over = (title, kind, wanted) => panelsOver(runs, title, kind, wanted);
     return [...panelOfMotion(runs), ...chosen.flatMap(([x, y]) => panelOfPath(runs, printed(y) + " over " + printed(x), x, y, false)),
         ...(sections || []).flatMap((one) => panelOfPath([one.run], one.title, one.x, one.y, false)),
-        ...over("observables", "observable"), ...over("coordinates", "coordinate"), ...over("angles", "angle"), ...over("velocities", "velocity"),
+        ...over("observables", "observable", (name) => !isMode(name)), ...over("modes: 1 holds, 0 open or slipping, −1 no load", "observable", isMode), ...over("coordinates", "coordinate"), ...over("angles", "angle"), ...over("velocities", "velocity"),
         ...(facts.conserves ? [] : over("energy", "energy")), ...panelOfErrors(facts, runs)];
 }
 

@@ -90,4 +90,7 @@ static inline int nh_record_energy_column(const nh_record *record)
     return 1 + record->coordinates + record->velocities;
 }
 
+/* Whether a change of the energy is an error: contacts and grips dissipate. */
+bool nh_record_keeps_energy(const nh_record *record);
+
 #endif

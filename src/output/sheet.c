@@ -29,6 +29,12 @@ static double value_at(const nh_sheet *s, int64_t row, int column)
     return s->data[row * s->width + column];
 }
 
+nh_sheet_kind nh_sheet_kind_of_observable(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot && strcmp(dot, ".mode") == 0 ? NH_SHEET_MODE : NH_SHEET_OTHER;
+}
+
 typedef struct range {
     double least, greatest;
 } range;
@@ -370,6 +376,7 @@ static void choose(choice *c, const nh_sheet *s)
     }
     choose_path(c, s);
     add_panels(c, s, "observables", NH_SHEET_OTHER);
+    add_panels(c, s, "modes: 1 holds, 0 open or slipping, -1 no load", NH_SHEET_MODE);
     add_panels(c, s, "coordinates", NH_SHEET_COORDINATE);
     add_panels(c, s, "angles", NH_SHEET_ANGLE);
     if (find(s, NH_SHEET_OTHER) < 0)

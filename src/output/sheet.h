@@ -13,6 +13,7 @@ typedef enum nh_sheet_kind {
     NH_SHEET_VELOCITY,
     NH_SHEET_ENERGY,
     NH_SHEET_OTHER, /* observables */
+    NH_SHEET_MODE,  /* of contacts and grips */
     NH_SHEET_RESIDUAL
 } nh_sheet_kind;
 
@@ -43,5 +44,8 @@ typedef struct nh_sheet_panel {
 } nh_sheet_panel;
 nh_status nh_sheet_plot_panels(const nh_sheet *sheet, const nh_sheet_panel *panel, int panels,
                                const char *path, const nh_picture *picture, nh_report *report);
+
+/* NH_SHEET_MODE for NAME.mode, otherwise NH_SHEET_OTHER. */
+nh_sheet_kind nh_sheet_kind_of_observable(const char *name);
 
 #endif

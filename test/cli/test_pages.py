@@ -37,7 +37,7 @@ def show(folder, path):
 def drawn(folder, path, plots, moving=0):
     text = open(path, encoding="utf-8").read()
     outside = re.findall(r"(?:src|href)\s*=\s*[\"']?[^\"'> ]+", re.sub(r"<script.*?</script>", "", text, flags=re.S))
-    same(outside, [], "a page that needs nothing else")
+    same([one for one in outside if not re.match(r"href=.data:", one)], [], "a page that needs nothing else")
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text).group(1)
     check(policy.startswith("default-src 'none'") and "unsafe-eval" not in policy and "http" not in policy, policy)
     scripts = re.findall(r"<script>(.*?)</script>", text, flags=re.S)

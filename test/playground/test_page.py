@@ -306,6 +306,62 @@ def bad_links_say_so(page):
     same(page.browser.evaluate("document.getElementById('notice').hidden"), True, "no notice")
 
 
+def gallery_moves(page):
+    """Every model is in a group, and those that are seen move, except for readers who want no motion."""
+    page.open("#model=rolling-disk")
+    page.finished()
+    groups = page.browser.evaluate("[...document.querySelectorAll('#gallery section')].filter((s) => !s.hidden).map((s) => [s.querySelector('h2').textContent, s.querySelectorAll('.card').length])")
+    known = page.browser.evaluate("playground.library.models.map((m) => m.name)")
+    same((len(groups), sum(count for _, count in groups)), (7, len(known)), "groups")
+    same(page.browser.evaluate("Object.values(GROUPS).flat().sort().filter((name) => !playground.library.models.some((m) => m.name === name))"), [], "names in groups that are no models")
+    page.browser.evaluate("document.getElementById('gallery-open').click()")
+    page.browser.until(f"Number({DATA}.thumbnails || 0) >= 3", "moving pictures")
+    shot = "document.querySelector('.card canvas').toDataURL()"
+    first = page.browser.evaluate(shot)
+    page.browser.until(f"{shot} !== {json.dumps(first)}", "the first picture to move")
+    page.browser.evaluate("document.getElementById('gallery').close()")
+    page.clean()
+
+
+def trials_change_the_settings(page):
+    page.open("#model=rattleback")
+    page.finished()
+    trial = lambda text: page.after(f"[...document.querySelectorAll('#trials button')].find((b) => b.textContent === '{text}').click()")
+    before = page.browser.evaluate("playground.system.v[2]")
+    trial("the other way round")
+    check(abs(page.browser.evaluate("playground.system.v[2]") + before) < 1e-9, "the spin has the other sign")
+    trial("tolerance 1e-2")
+    check("tolerance=0.01" in page.browser.evaluate("playground.trajectories[0].method"), "the tolerance")
+    trial("compare with rk4")
+    check(page.browser.evaluate("playground.trajectories[1].method").startswith("rk4"), "the comparison")
+    page.clean()
+
+
+def films_are_recorded(page):
+    page.open("#model=rattleback")
+    page.finished()
+    page.browser.evaluate("document.querySelector('.record').click(); playground.player.speed = 4")
+    size = int(page.browser.until(f"{DATA}.recorded", "a film"))
+    check(size > 2000, f"a film of {size} bytes")
+    same(page.browser.evaluate("document.querySelector('.record').textContent"), "● Record", "the button is back")
+    page.clean()
+
+
+def arrows_show_their_number(page):
+    """The force that a constraint exerts is drawn, and the pointer on its arrow reads it."""
+    page.open("#model=rolling-disk")
+    page.finished()
+    before = page.browser.evaluate(DONE)
+    page.write("model b\nparameter m = 2\ncoordinate x, y\ncoordinate a angle\nlagrangian m/2*(x'^2 + y'^2) + a'^2/2\n"
+               "constraint side: x'*sin(a) - y'*cos(a) = 0\nstart a' = 1, x' = 1\nspan 3\ndraw trace (x, y)\ndraw reaction side\n")
+    page.browser.until(f"{DONE} > {before} && playground.system.name === 'b'", "the model")
+    told = page.browser.evaluate("""(() => { const view = playground.views[0]; playground.player.pause(); playground.player.go(1); const v = view.kit.vectors[0], box = view.canvas.getBoundingClientRect();
+        const lens = view.camera.lens(box.width, box.height); lens.updateMatrixWorld(); const p = new THREE.Vector3(...v.from.map((c, k) => (c + v.to[k]) / 2)).project(lens);
+        view.canvas.dispatchEvent(new PointerEvent('pointermove', { clientX: box.left + (1 + p.x) * box.width / 2, clientY: box.top + (1 - p.y) * box.height / 2 })); return view.told; })()""")
+    same(told, "side: 2", "m times speed times turning")
+    page.clean()
+
+
 def pausing_stays_paused(page):
     page.open("#model=rolling-disk")
     page.finished()
@@ -424,7 +480,7 @@ def main():
     if not os.path.exists(path):
         print("skipped: there is no page ('make playground', which needs emscripten)")
         return 77
-    cases = moves, errors_are_under_their_line, completes, sliders_and_start, compares, plots_cover_the_data, plots_follow_the_time, runs_are_told_apart, camera_has_limits, says_that_there_is_no_webgl, work_is_not_lost, bad_links_say_so, pausing_stays_paused, shares, exports, fits_on_a_phone, texts_stay_texts
+    cases = moves, errors_are_under_their_line, completes, sliders_and_start, compares, plots_cover_the_data, plots_follow_the_time, runs_are_told_apart, camera_has_limits, says_that_there_is_no_webgl, work_is_not_lost, bad_links_say_so, gallery_moves, trials_change_the_settings, films_are_recorded, arrows_show_their_number, pausing_stays_paused, shares, exports, fits_on_a_phone, texts_stay_texts
     with Browser() as browser:
         page = Page(browser, "file://" + path, program)
         tests = [(case.__name__, lambda case=case: case(page)) for case in cases]
