@@ -117,23 +117,24 @@ static void take_block(nh_adjoint *a, const double *before)
     nh_recorder_begin(&a->recorder, (uint32_t)a->numbers);
 }
 
-static nh_kernel_io arguments(nh_adjoint *a, const nh_leg *leg)
+static nh_kernel_io arguments(nh_adjoint *a, const nh_leg *leg, double bound)
 {
     nh_kernel_io io =
         nh_kernel_arguments(a->run, &a->engine, (double *)a->block, WIDTH, leg, leg->from);
     io.shape = &a->shape;
     io.row = NULL;
+    io.bound = bound;
     return io;
 }
 
 /* Records what `take` does from the state before, and carries d back through it. */
-static bool record(nh_adjoint *a, const nh_leg *leg, const double *before, double *d,
+static bool record(nh_adjoint *a, const nh_leg *leg, double bound, const double *before, double *d,
                    int (*take)(nh_adjoint *a, nh_kernel_io *io))
 {
     nh_recorder *r = &a->recorder;
     const void *nowhere;
     take_block(a, before);
-    nh_kernel_io io = arguments(a, leg);
+    nh_kernel_io io = arguments(a, leg, bound);
     io.moving_time = &nowhere;
     const int status = take(a, &io);
     if (!nh_recorder_end(r) || status != NH_KERNEL_OK)
@@ -155,12 +156,44 @@ static int take_start(nh_adjoint *a, nh_kernel_io *io)
     return nh_kernel_begin(&a->engine, io);
 }
 
-bool nh_adjoint_step(nh_adjoint *a, const nh_leg *leg, const double *before, double *d)
+bool nh_adjoint_step(nh_adjoint *a, const nh_leg *leg, double bound, const double *before,
+                     double *d)
 {
-    return record(a, leg, before, d, take_step);
+    return record(a, leg, bound, before, d, take_step);
 }
 
-bool nh_adjoint_start(nh_adjoint *a, const nh_leg *leg, const double *before, double *d)
+bool nh_adjoint_start(nh_adjoint *a, const nh_leg *leg, double bound, const double *before,
+                      double *d)
 {
-    return record(a, leg, before, d, take_start);
+    return record(a, leg, bound, before, d, take_start);
+}
+
+/* ---- functions ---- */
+
+/* Where a number that a function reads is in a block. */
+static size_t place_of(const nh_adjoint *a, const nh_tape_input *in)
+{
+    const size_t n = (size_t)a->shape.n;
+    return in->index + (in->kind == NH_Q ? 0 : in->kind == NH_V ? n : a->numbers - a->inputs);
+}
+
+void nh_adjoint_function(nh_adjoint *a, nh_fn fn, double t, const double *block,
+                         const double *weight, double *d, double *by_time)
+{
+    nh_recorder *r = &a->recorder;
+    const nh_tape *tape = r->tape[fn];
+    const size_t n = (size_t)a->shape.n;
+    if (tape->inputs == 0)
+        return;
+    take_block(a, block);
+    for (size_t i = 0; i < n; i++) {
+        r->q[i] = a->block[i].value;
+        r->v[i] = a->block[n + i].value;
+    }
+    for (size_t i = 0; i < a->inputs; i++)
+        r->u[i] = a->block[a->numbers - a->inputs + i].value;
+    memcpy(r->u + a->inputs, weight, tape->outputs * sizeof *weight);
+    r->product[fn](r->product_self, fn, t, r->q, r->v, r->x, r->out, r->u);
+    for (size_t i = 0; i < tape->inputs; i++)
+        *(tape->input[i].kind == NH_TIME ? by_time : d + place_of(a, tape->input + i)) += r->out[i];
 }

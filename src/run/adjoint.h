@@ -28,9 +28,17 @@ nh_status nh_adjoint_create(nh_adjoint **out, const nh_run *run, bool parameters
 void nh_adjoint_free(nh_adjoint *a);
 
 /* Replaces the derivatives d[numbers] by the state after step `index` + 1 by those at the state
- * before it, which is a block of one lane of the run. False: the step has no derivatives. */
-bool nh_adjoint_step(nh_adjoint *a, const nh_leg *leg, const double *before, double *d);
+ * before it, which is a block of one lane of the run; `bound` as in nh_kernel_io. False: the step
+ * has no derivatives. */
+bool nh_adjoint_step(nh_adjoint *a, const nh_leg *leg, double bound, const double *before,
+                     double *d);
 /* Likewise for the start of the method, where its memory is computed. */
-bool nh_adjoint_start(nh_adjoint *a, const nh_leg *leg, const double *before, double *d);
+bool nh_adjoint_start(nh_adjoint *a, const nh_leg *leg, double bound, const double *before,
+                      double *d);
+
+/* Adds to d the derivatives of a weighted sum of the results of a function at a state, and to
+ * *by_time that by the time. */
+void nh_adjoint_function(nh_adjoint *a, nh_fn fn, double t, const double *block,
+                         const double *weight, double *d, double *by_time);
 
 #endif

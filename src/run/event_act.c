@@ -1,5 +1,6 @@
 /* Acts on the events of an interval: reports them, ends the member, or changes its velocities. */
 #include "run/contacts.h"
+#include "run/journal.h"
 #include "run/tangent_events.h"
 
 #include <float.h>
@@ -307,6 +308,7 @@ bool nh_event_walk_happen(nh_event_walk *k, int first, const double *from, const
     nh_crossings *w = k->w;
     const double h = to[NODE_T] - from[NODE_T], x = w->root[first].x;
     const double together = x + 4 * DBL_EPSILON * fmax(1, fabs(from[NODE_T]) / h);
+    nh_journal_note_event(k->run);
     nh_event_walk_take_sides(k, together);
     if (k->kept[KEPT_ENDED] == 0) { /* otherwise it was reported already */
         if (!nh_crossings_between(k->run, from, to, x))

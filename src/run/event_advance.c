@@ -1,6 +1,7 @@
 /* Advances a member of a run from node to node and looks for events in between, which end the
  * member or change its velocities; then it continues from there. */
 #include "run/contacts.h"
+#include "run/journal.h"
 #include "run/tangent_events.h"
 
 #include <float.h>
@@ -104,8 +105,10 @@ static bool finish_step(nh_event_walk *k)
     bool done = true;
     while (done && event >= 0 && k->kept[KEPT_ENDED] == 0) {
         event = -1;
-        if (!rest_of_step(k, from[NODE_T], &rest))
+        if (!rest_of_step(k, from[NODE_T], &rest)) {
+            nh_journal_note_shift(run);
             break;
+        }
         done = start_at(k, &rest.clock, from[NODE_T]);
         memcpy(k->g->saved, k->g->block, run->state_size * sizeof(double));
         done = done && nh_leg_take(run, &k->g, 1, &rest, k->f);
@@ -279,6 +282,7 @@ static bool advance_own(nh_event_walk *k, int64_t to)
     bool happened = false;
     if ((k->kept[KEPT_STARTS] != 0 || !k->g->started) && !begin_nodes(k))
         return false;
+    nh_journal_note(k->run, false, &leg, k->g->block);
     bool done = follow_nodes(k, &leg, &happened);
     if (!happened)
         k->index = to;

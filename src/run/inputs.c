@@ -17,6 +17,7 @@
 
 #include "base/status.h"
 #include "run/contacts.h"
+#include "run/journal.h"
 #include "run/lanes.h"
 #include "run/solution.h"
 #include "run/tangent.h"
@@ -222,6 +223,7 @@ static nh_status answer_member(nh_run *run, int member, double t, nh_report *rep
     const int n = run->system->shape.n;
     group *g = run->group + member / run->group[0].lanes;
     const int lane = member % g->lanes;
+    nh_journal_note_inputs(run);
     nh_run_inner_state(run, member, NULL, in->q, in->v);
     nh_run_take_inputs(run, member, in->u);
     if (!answer(run, t)) {
@@ -374,6 +376,7 @@ static nh_status give(nh_run *run, const nh_clock *clock, int member, nh_report 
     const double t = now_of(run, clock);
     const bool sample = is_sample(run, clock->step, t);
     nh_status status = NH_OK;
+    nh_journal_note_inputs(run);
     nh_run_take_inputs(run, member, in->u);
     if (sample)
         nh_run_inner_state(run, member, NULL, in->q, in->v);
@@ -438,6 +441,7 @@ static bool is_retired(const nh_run *run, int member)
 static void leave_tables(nh_run *run, const nh_clock *clock)
 {
     run->inputs->lingers = false;
+    nh_journal_note_inputs(run);
     for (int i = 0; i < run->members; i++) {
         if (is_retired(run, i))
             continue;

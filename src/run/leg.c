@@ -10,6 +10,7 @@
 #include "run/contacts.h"
 #include "run/health.h"
 #include "run/interrupt.h"
+#include "run/journal.h"
 #include "run/lanes.h"
 #include "run/pace.h"
 #include "run/switches.h"
@@ -115,6 +116,7 @@ bool nh_leg_start(nh_run *run, group *g, const nh_leg *leg, nh_step_failure *f)
         keep_counts(run, g);
     else /* some lanes may have started: undo them all */
         memcpy(g->block, g->saved, bytes);
+    nh_journal_note(run, true, leg, g->saved);
     return started && nh_tangent_start(run, g, leg, g->saved, f);
 }
 
@@ -128,6 +130,7 @@ bool nh_leg_start_again(nh_run *run, group *g, const nh_clock *clock, double t)
     nh_kernel_io io = nh_kernel_arguments(run, e, g->block, 1, &leg, 0);
     nh_step_failure f;
     memcpy(run->lane_state, g->block, run->state_size * sizeof *g->block);
+    nh_journal_note(run, true, &leg, run->lane_state);
     g->started = nh_kernel_begin(e, &io) == NH_KERNEL_OK &&
                  nh_tangent_start(run, g, &leg, run->lane_state, &f);
     if (counts) {
@@ -249,6 +252,7 @@ static bool take(nh_run *run, group *const *team, int size, const nh_leg *leg, n
 
 bool nh_leg_take(nh_run *run, group *const *team, int size, const nh_leg *leg, nh_step_failure *f)
 {
+    nh_journal_note(run, false, leg, team[0]->block);
     bool done = take(run, team, size, leg, f);
     for (int i = 0; i < size && done && !run->crossings; i++)
         done = nh_tangent_follow(run, team[i], leg, f);
@@ -375,6 +379,10 @@ static bool advance_one(nh_run *run, int64_t steps, const nh_group_hooks *hooks)
     if (hooks)
         hooks->before(hooks->self, g, 1);
     copy(g->saved, g->block, run->state_size);
+    if (run->journal)
+        nh_journal_note(run, false,
+                        &(nh_leg){nh_run_clock(run), run->steps, run->steps + steps, {0}},
+                        g->block);
     p->io.index = run->steps;
     if (p->kernel->advance(&p->io, 1, steps) == NH_KERNEL_OK &&
         all_finite(g->block, 2 * (size_t)run->system->shape.n)) {

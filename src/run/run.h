@@ -91,6 +91,7 @@ typedef struct nh_chatter nh_chatter;       /* chatter.c */
 typedef struct nh_pace nh_pace;             /* pace.h */
 typedef struct nh_crossings nh_crossings;   /* events.h */
 typedef struct nh_tangent nh_tangent;       /* tangent.h */
+typedef struct nh_journal nh_journal;       /* journal.h */
 typedef struct nh_contacts nh_contacts;     /* contacts.h */
 
 struct nh_run {
@@ -134,6 +135,7 @@ struct nh_run {
     nh_prepared prepared;
     nh_crossings *crossings;        /* events that are looked for, or NULL */
     nh_tangent *tangents;           /* derivatives that follow the run, or NULL */
+    nh_journal *journal;            /* what it does is noted here, or NULL */
     nh_contacts *contacts;          /* contacts and grips, or NULL */
     nh_solution *solution;          /* the solution that follows the run, or NULL */
     void *attached[NH_ATTACHMENTS]; /* what an attachment without a field of its own keeps here */

@@ -235,6 +235,19 @@ static void unpack_members(nh_pack *p, nh_run *run)
         nh_group_follow(run, run->group + i);
 }
 
+void nh_run_pack(nh_pack *p, const nh_run *run)
+{
+#define SAME(kind, what, value)
+#define STATE(kind, field) nh_pack_##kind(p, run->field);
+#include "run/state.def"
+#undef STATE
+    pack_members(p, run);
+    NH_EACH_ATTACHED(a, pack)
+    {
+        (*a)->pack(p, run);
+    }
+}
+
 nh_status nh_run_save(const nh_run *run, void **bytes, size_t *size, nh_report *report)
 {
     nh_pack p = {0};
@@ -243,22 +256,13 @@ nh_status nh_run_save(const nh_run *run, void **bytes, size_t *size, nh_report *
     nh_status status = nh_run_check_started(run, 0, report);
     if (status == NH_OK)
         status = identify(&id, run);
+    if (status == NH_OK) {
+        nh_run_pack(&p, run);
+        status = p.failed ? nh_fail_memory(report) : NH_OK;
+    }
     if (status != NH_OK) {
         nh_pack_free(&p);
         return status;
-    }
-#define SAME(kind, what, value)
-#define STATE(kind, field) nh_pack_##kind(&p, run->field);
-#include "run/state.def"
-#undef STATE
-    pack_members(&p, run);
-    NH_EACH_ATTACHED(a, pack)
-    {
-        (*a)->pack(&p, run);
-    }
-    if (p.failed) {
-        nh_pack_free(&p);
-        return nh_fail_memory(report);
     }
     *bytes = p.data;
     *size = p.size;
@@ -276,18 +280,13 @@ static size_t bytes_of_members(const nh_run *run)
     return all;
 }
 
-nh_status nh_run_restore(nh_run *run, const void *bytes, size_t size, nh_report *report)
+nh_status nh_run_unpack(nh_pack *p, nh_run *run, nh_report *report)
 {
-    nh_pack p = {.data = (unsigned char *)bytes, .size = size};
-    nh_identity id = {.pack = &p, .report = report};
-    nh_status status = identify(&id, run);
-    if (status != NH_OK)
-        return status;
     nh_run saved = {0};
-#define STATE(kind, field) saved.field = nh_unpack_##kind(&p);
+#define STATE(kind, field) saved.field = nh_unpack_##kind(p);
 #include "run/state.def"
 #undef STATE
-    if (p.failed || saved.steps < 0 || nh_unpack_left(&p) != bytes_of_members(run))
+    if (p->failed || saved.steps < 0 || nh_unpack_left(p) != bytes_of_members(run))
         return nh_fail(report, NH_BAD_ARGUMENT,
                        "the checkpoint is damaged: it is too short or too long");
 #define STATE(kind, field) run->field = saved.field;
@@ -295,16 +294,24 @@ nh_status nh_run_restore(nh_run *run, const void *bytes, size_t size, nh_report 
 #undef STATE
 #undef SAME
     run->prepared.until = 0;
-    unpack_members(&p, run);
+    unpack_members(p, run);
     const nh_clock clock = nh_run_clock(run);
     nh_run_resume(run, &clock);
     bool sound = true;
     NH_EACH_ATTACHED(a, unpack)
     {
-        sound = (*a)->unpack(&p, run) && sound;
+        sound = (*a)->unpack(p, run) && sound;
     }
     if (!sound)
         return nh_fail(report, NH_BAD_ARGUMENT, "the checkpoint is damaged");
     nh_solution_restart(run);
     return NH_OK;
+}
+
+nh_status nh_run_restore(nh_run *run, const void *bytes, size_t size, nh_report *report)
+{
+    nh_pack p = {.data = (unsigned char *)bytes, .size = size};
+    nh_identity id = {.pack = &p, .report = report};
+    const nh_status status = identify(&id, run);
+    return status == NH_OK ? nh_run_unpack(&p, run, report) : status;
 }

@@ -30,4 +30,8 @@ void nh_same_parameters(nh_identity *id, const char *what, const nh_system *syst
 /* The digest of a system with this name. */
 void nh_same_digest(nh_identity *id, const char *name, const char *digest);
 
+/* The states of a run without its identification, for checkpoints that stay with it. */
+void nh_run_pack(nh_pack *pack, const nh_run *run);
+nh_status nh_run_unpack(nh_pack *pack, nh_run *run, nh_report *report);
+
 #endif

@@ -139,11 +139,24 @@ nh_status nh_tangent_create(nh_run *run, int count, bool parameters, nh_report *
         return status;
     }
     nh_tangent_free(run->tangents);
+    nh_tangent_attach(run, t);
+    return NH_OK;
+}
+
+void nh_tangent_attach(nh_run *run, nh_tangent *t)
+{
     run->tangents = t;
     run->prepared.until = 0;
     for (int i = 0; i < run->members; i++)
         nh_tangent_reset(run, i);
-    return NH_OK;
+}
+
+nh_tangent *nh_tangent_detach(nh_run *run)
+{
+    nh_tangent *t = run->tangents;
+    run->tangents = NULL;
+    run->prepared.until = 0;
+    return t;
 }
 
 void nh_tangent_free(nh_tangent *t)

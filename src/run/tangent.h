@@ -46,6 +46,9 @@ struct nh_tangent {
  * parameters. */
 nh_status nh_tangent_create(nh_run *run, int count, bool parameters, nh_report *report);
 void nh_tangent_free(nh_tangent *t);
+/* Takes them from the run, or gives them back to it, all zero, at its present state. */
+nh_tangent *nh_tangent_detach(nh_run *run);
+void nh_tangent_attach(nh_run *run, nh_tangent *t);
 
 /* Everything below does nothing for a run without derivatives. */
 

@@ -5,6 +5,7 @@
 #include "method/choices.h"
 #include "open.h"
 #include "run/adjoint.h"
+#include "run/switches.h"
 #include "run/tangent.h"
 
 #include <math.h>
@@ -47,7 +48,7 @@ static void compare_step(nh_run *run, nh_adjoint *a, const char *method)
             forwards += by;
             size += fabs(by);
         }
-        CHECK(nh_adjoint_step(a, &leg, before, w));
+        CHECK(nh_adjoint_step(a, &leg, nh_switches_bound(run), before, w));
         double backwards = 0;
         for (size_t i = 0; i < a->numbers; i++) {
             backwards += w[i] * z[i];
