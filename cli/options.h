@@ -42,6 +42,7 @@ typedef uint64_t option_groups;
 #define OPTIONS_PERIODIC                                                                           \
     OPTION_GROUP(30)                 /* --period, --section, --relative, --follow, --step, --plot */
 #define OPTIONS_FIT OPTION_GROUP(31) /* --fit, --weights, --robust, --step, --plot */
+#define OPTIONS_GRADIENT OPTION_GROUP(40) /* --of, --at, --by, --memory */
 
 typedef struct options {
     const char **operands;
@@ -76,6 +77,7 @@ typedef struct options {
     double font, fps, speed;                                          /* NaN when not given */
     const char *locate, *matrices, *weights, *noise, *count, *follow; /* NULL when not given */
     const char *fit;                                                  /* NULL when not given */
+    const char *of, *at, *by, *memory;                                /* NULL when not given */
     double period;                                                    /* NaN when not given */
     int backend, compensated, around, about, table, format, real, fmi,
         progress;              /* index into the choices of the table: the standard first */

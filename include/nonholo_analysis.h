@@ -588,6 +588,47 @@ NH_API const nh_plan *nh_fit_plan(const nh_fit *f);
 NH_API int nh_fit_remarks(const nh_fit *f);
 NH_API const char *nh_fit_remark(const nh_fit *f, int index);
 
+/* ---- gradients ----------------------------------------------------------------------------- */
+
+/* The derivative of one number by any number of parameters, start values and inputs, backwards
+ * through a run: at the cost of a few runs, however many there are. It is the derivative of what
+ * the program computes, as that of nh_sensitivity is, and agrees with it to round-off. States are
+ * kept in a given amount of memory; the others are computed again, with the same bits. */
+typedef enum nh_gradient_at {
+    NH_GRADIENT_END,      /* the number is that of the end state */
+    NH_GRADIENT_INTEGRAL, /* its integral over the time of the run */
+    NH_GRADIENT_DATA      /* the weighted sum of squares of the differences from data */
+} nh_gradient_at;
+typedef struct nh_gradient_options {
+    size_t size;    /* see "options" in nonholo.h */
+    const char *of; /* a coordinate, a velocity, "energy" or an observable; for data also several,
+                       separated by commas; NULL: all columns of the data */
+    nh_gradient_at at;
+    const nh_fit_data *data;       /* for NH_GRADIENT_DATA */
+    const char *by;                /* as for nh_sensitivity_create; NULL: "all" */
+    size_t memory;                 /* bytes for states; 0: 100 million */
+    const nh_start_options *start; /* NULL: the model's */
+    const nh_run_options *run;     /* how it is computed; with q = NULL the start is `start` */
+    void *user;
+    int (*progress)(void *user, int64_t done, int64_t all); /* nonzero: stop */
+} nh_gradient_options;
+NH_OPTIONS_DEFAULT(nh_gradient_options)
+typedef struct nh_gradient nh_gradient;
+NH_API nh_status nh_gradient_compute(nh_gradient **out, const nh_system *system,
+                                     const nh_gradient_options *options, nh_report *report);
+NH_API void nh_gradient_free(nh_gradient *g);
+NH_API double nh_gradient_value(const nh_gradient *g);
+NH_API int nh_gradient_variables(const nh_gradient *g);
+NH_API const nh_varied *nh_gradient_variable(const nh_gradient *g, int index);
+NH_API double nh_gradient_by(const nh_gradient *g, int index);
+NH_API const nh_plan *nh_gradient_plan(const nh_gradient *g);
+NH_API double nh_gradient_end(const nh_gradient *g); /* the time of the last state */
+NH_API int64_t nh_gradient_steps(const nh_gradient *g);
+NH_API size_t nh_gradient_memory(const nh_gradient *g); /* bytes of states, at most at once */
+NH_API double nh_gradient_seconds(const nh_gradient *g, bool back); /* of the run; of its sweep */
+NH_API int nh_gradient_remarks(const nh_gradient *g);
+NH_API const char *nh_gradient_remark(const nh_gradient *g, int index);
+
 /* ---- regulators --------------------------------------------------------------------------- */
 
 /* Feedback that keeps a system near a steady motion: inputs u = u0 - K (x - x0) are computed every

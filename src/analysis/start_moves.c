@@ -132,7 +132,7 @@ nh_status nh_start_moves_parameter(nh_start_moves *s, int parameter, double *cha
     change[parameter] = 1;
     for (int i = 0; i < p->parameters && status == NH_OK; i++) {
         nh_partials by = {0};
-        if (i > parameter && !nh_gradient(p->graph, p->definition[i], NH_P, &by))
+        if (i > parameter && !nh_expr_gradient(p->graph, p->definition[i], NH_P, &by))
             status = nh_fail_memory(report);
         for (size_t k = 0; k < by.count && status == NH_OK; k++) {
             double slope = 0;
@@ -172,7 +172,7 @@ static bool find_slope(nh_start_moves *s, int entry)
         nh_partials by = {0};
         if (!nh_depends(g, e, kinds[k]))
             continue;
-        if (!nh_gradient(g, e, kinds[k], &by))
+        if (!nh_expr_gradient(g, e, kinds[k], &by))
             return false;
         struct nh_slope_part *more =
             realloc(slope->part, ((size_t)slope->count + by.count + 1) * sizeof *more);

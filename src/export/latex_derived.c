@@ -230,7 +230,7 @@ static nh_expr *jacobian(const nh_latex *w)
     for (size_t i = 0; a && i < size; i++)
         for (int kind = NH_Q; kind <= NH_V; kind++) {
             nh_partials by;
-            if (!nh_gradient(e->g, i < n ? e->rate[i] : e->acceleration[i - n], (nh_input)kind,
+            if (!nh_expr_gradient(e->g, i < n ? e->rate[i] : e->acceleration[i - n], (nh_input)kind,
                              &by)) {
                 free(a);
                 return NULL;

@@ -89,7 +89,7 @@ static bool show_forces(nh_equations *e)
         nh_expr f = show(e, e->problem->force[j]);
         if (f == NH_ZERO)
             continue;
-        if (!nh_gradient(e->g, e->rate[j], NH_V, &by))
+        if (!nh_expr_gradient(e->g, e->rate[j], NH_V, &by))
             return false;
         for (size_t k = 0; k < by.count; k++) {
             nh_expr *to = &e->force[by.entry[k].index];
@@ -103,11 +103,11 @@ static bool show_forces(nh_equations *e)
 static bool show_mass(nh_equations *e)
 {
     nh_partials momentum, row;
-    if (!nh_gradient(e->g, e->lagrangian, NH_V, &momentum))
+    if (!nh_expr_gradient(e->g, e->lagrangian, NH_V, &momentum))
         return false;
     bool ok = true;
     for (size_t i = 0; ok && i < momentum.count; i++) {
-        ok = nh_gradient(e->g, momentum.entry[i].value, NH_V, &row);
+        ok = nh_expr_gradient(e->g, momentum.entry[i].value, NH_V, &row);
         for (size_t k = 0; ok && k < row.count; k++)
             e->mass[momentum.entry[i].index * (size_t)e->velocities + row.entry[k].index] =
                 row.entry[k].value;

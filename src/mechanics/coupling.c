@@ -55,7 +55,7 @@ static bool decoupled(const nh_mechanics *s, int driver)
         return false;
     for (int i = 0; i < s->n; i++) {
         nh_partials d;
-        if (!nh_gradient(s->g, s->F[i], NH_Q, &d))
+        if (!nh_expr_gradient(s->g, s->F[i], NH_Q, &d))
             return false;
         bool by_driver = nh_partial_of(&d, (uint32_t)driver) != NH_ZERO;
         bool by_others = d.count > (by_driver ? 1 : 0);
@@ -88,7 +88,7 @@ static bool call_with_coordinates(nh_graph *g, const nh_expr *e, size_t roots)
 static bool has_constant_gradient(nh_graph *g, nh_expr e)
 {
     nh_partials d;
-    if (!nh_gradient(g, e, NH_Q, &d))
+    if (!nh_expr_gradient(g, e, NH_Q, &d))
         return false;
     bool constant = true;
     for (size_t i = 0; i < d.count; i++)
@@ -127,7 +127,7 @@ static bool find_stiffness(nh_mechanics *s, int driver)
         nh_partials d;
         if (i == driver)
             continue;
-        ok = nh_gradient(s->g, s->F[i], NH_Q, &d);
+        ok = nh_expr_gradient(s->g, s->F[i], NH_Q, &d);
         for (size_t e = 0; ok && e < d.count; e++)
             b[i * (n + 1) + (int)d.entry[e].index] = a[i * n + (int)d.entry[e].index] =
                 number_of(s, d.entry[e].value, zero);
@@ -171,7 +171,7 @@ static nh_expr driver_potential(nh_mechanics *s, int driver)
         else if (on == -2 && split) {
             nh_partials d;
             split =
-                nh_gradient(g, o.expr, NH_Q, &d) && nh_partial_of(&d, (uint32_t)driver) == NH_ZERO;
+                nh_expr_gradient(g, o.expr, NH_Q, &d) && nh_partial_of(&d, (uint32_t)driver) == NH_ZERO;
             nh_partials_free(&d);
         }
     }

@@ -35,7 +35,7 @@ typedef struct forms {
 /* If true, the gradient has been computed and must be freed. */
 static bool is_linear(forms *f, nh_expr e, nh_partials *gradient)
 {
-    bool linear = nh_gradient(f->s->g, e, NH_V, gradient);
+    bool linear = nh_expr_gradient(f->s->g, e, NH_V, gradient);
     for (size_t i = 0; linear && i < gradient->count; i++)
         linear = !nh_depends(f->s->g, gradient->entry[i].value, NH_V);
     if (!linear)

@@ -11,7 +11,7 @@
 static bool list_row(nh_constraint_rows *r, nh_problem *p, int i)
 {
     nh_partials row;
-    if (!nh_gradient(p->graph, p->constraint[i].value, NH_V, &row))
+    if (!nh_expr_gradient(p->graph, p->constraint[i].value, NH_V, &row))
         return false;
     nh_expr *entry = r->entry + (size_t)i * (size_t)r->columns;
     r->affine[i] = true;

@@ -35,7 +35,7 @@ static nh_expr *inputs(nh_graph *g, nh_input kind, int count)
 static nh_expr time_derivative(nh_graph *g, nh_expr e)
 {
     nh_partials dt;
-    if (!nh_gradient(g, e, NH_TIME, &dt))
+    if (!nh_expr_gradient(g, e, NH_TIME, &dt))
         return NH_ZERO;
     nh_expr d = nh_partial_of(&dt, 0);
     nh_partials_free(&dt);
@@ -45,7 +45,7 @@ static nh_expr time_derivative(nh_graph *g, nh_expr e)
 static bool scatter_gradient(nh_graph *g, nh_expr e, nh_input kind, nh_expr *out)
 {
     nh_partials d;
-    if (!nh_gradient(g, e, kind, &d))
+    if (!nh_expr_gradient(g, e, kind, &d))
         return false;
     for (size_t i = 0; i < d.count; i++)
         out[d.entry[i].index] = d.entry[i].value;
@@ -108,7 +108,7 @@ static bool derive_mass_and_rate(nh_mechanics *s, const nh_expr *v)
     nh_graph *g = s->g;
     for (int i = 0; i < s->n; i++) {
         nh_partials pq;
-        if (!nh_gradient(g, s->p[i], NH_V, s->mass.row + i) || !nh_gradient(g, s->p[i], NH_Q, &pq))
+        if (!nh_expr_gradient(g, s->p[i], NH_V, s->mass.row + i) || !nh_expr_gradient(g, s->p[i], NH_Q, &pq))
             return false;
         nh_expr moved = moving_with(s, s->p[i], &pq, v);
         s->rate[i] = nh_subtract(g, s->F[i], moved);
@@ -123,8 +123,8 @@ static bool derive_constraints(nh_mechanics *s, const nh_expr *v)
     nh_graph *g = s->g;
     for (int i = 0; i < s->m; i++) {
         s->k[i] = s->problem->constraint[i].value;
-        if (!nh_gradient(g, s->k[i], NH_V, s->K.row + i) ||
-            !nh_gradient(g, s->k[i], NH_Q, s->kq.row + i))
+        if (!nh_expr_gradient(g, s->k[i], NH_V, s->K.row + i) ||
+            !nh_expr_gradient(g, s->k[i], NH_Q, s->kq.row + i))
             return false;
         s->drift[i] = moving_with(s, s->k[i], s->kq.row + i, v);
     }

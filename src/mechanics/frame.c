@@ -156,7 +156,7 @@ static nh_expr put_back(const frame *f, nh_expr e)
 static bool exact_slope(const frame *f, nh_expr e, nh_expr *out)
 {
     nh_partials d;
-    if (!nh_gradient(f->g, e, NH_Q, &d))
+    if (!nh_expr_gradient(f->g, e, NH_Q, &d))
         return false;
     for (int i = 0; i < f->n; i++)
         out[i] = nh_partial_of(&d, (uint32_t)i);

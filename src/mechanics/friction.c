@@ -55,7 +55,7 @@ static bool find_slopes(nh_mechanics *s, nh_expr *slope)
 {
     for (int i = 0; i < s->n; i++) {
         nh_partials d;
-        if (!nh_gradient(s->g, s->friction[i], NH_X, &d))
+        if (!nh_expr_gradient(s->g, s->friction[i], NH_X, &d))
             return false;
         for (size_t e = 0; e < d.count; e++)
             slope[(int)d.entry[e].index * s->n + i] = d.entry[e].value;

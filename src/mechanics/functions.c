@@ -435,7 +435,7 @@ bool nh_derive_normal_along(nh_mechanics *s, nh_expr *v, nh_expr_list *out)
         v[i] = nh_variable(s->g, NH_V, (uint32_t)i);
     for (size_t e = 0; ok && e < at.count; e++) {
         nh_partials d;
-        ok = nh_gradient(s->g, at.item[e], NH_Q, &d) &&
+        ok = nh_expr_gradient(s->g, at.item[e], NH_Q, &d) &&
              nh_expr_list_push(out, nh_row_apply(s->g, &d, v));
         nh_partials_free(&d);
     }

@@ -25,7 +25,7 @@ nh_expr nh_column_derivative(const nh_forms *f, nh_expr e, int column)
     nh_partials d;
     if (!time && column >= f->s->problem->coordinates)
         return NH_ZERO;
-    if (!nh_gradient(f->s->g, e, time ? NH_TIME : NH_Q, &d))
+    if (!nh_expr_gradient(f->s->g, e, time ? NH_TIME : NH_Q, &d))
         return NH_ZERO;
     nh_expr value = nh_partial_of(&d, time ? 0 : (uint32_t)column);
     nh_partials_free(&d);
@@ -110,7 +110,7 @@ static bool derive_form(nh_forms *f, int i)
     bool ok = true;
     for (int k = 0; ok && !f->too_many && k < f->columns; k++) {
         nh_partials dq = {0}, dt = {0};
-        ok = nh_gradient(g, row[k], NH_Q, &dq) && nh_gradient(g, row[k], NH_TIME, &dt);
+        ok = nh_expr_gradient(g, row[k], NH_Q, &dq) && nh_expr_gradient(g, row[k], NH_TIME, &dt);
         for (size_t e = 0; ok && e < dq.count; e++)
             ok = add_entry(f, i, (int)dq.entry[e].index, k, dq.entry[e].value);
         for (size_t e = 0; ok && f->with_time && e < dt.count; e++)

@@ -18,7 +18,7 @@ static bool list_conditions(nh_landing *s)
     for (int i = 0; i < s->count; i++) {
         nh_partials row;
         s->g[i] = p->constraint[p->constraints - s->count + i].position;
-        if (!nh_gradient(p->graph, s->g[i], NH_Q, &row))
+        if (!nh_expr_gradient(p->graph, s->g[i], NH_Q, &row))
             return false;
         nh_expr *G = s->g + s->count + i * s->n;
         for (int j = 0; j < s->n; j++)

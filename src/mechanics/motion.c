@@ -15,9 +15,9 @@ static bool list_all(nh_motion *w)
     nh_mechanics *s = w->s;
     int n = s->n, m = s->m;
     nh_partials by_v = {0}, by_q = {0}, by_t = {0};
-    bool ok = nh_gradient(s->g, s->energy, NH_V, &by_v) &&
-              nh_gradient(s->g, s->energy, NH_Q, &by_q) &&
-              nh_gradient(s->g, s->energy, NH_TIME, &by_t);
+    bool ok = nh_expr_gradient(s->g, s->energy, NH_V, &by_v) &&
+              nh_expr_gradient(s->g, s->energy, NH_Q, &by_q) &&
+              nh_expr_gradient(s->g, s->energy, NH_TIME, &by_t);
     for (int i = 0; ok && i < n * n; i++)
         ok = nh_expr_list_push(&w->list, nh_matrix_at(&s->mass, i / n, i % n));
     for (int i = 0; ok && i < m * n; i++)

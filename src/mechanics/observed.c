@@ -68,7 +68,7 @@ static nh_expr rate_of(nh_mechanics *s, nh_expr f)
 {
     nh_partials by_v;
     nh_expr rate = nh_total_derivative(s->g, f);
-    if (!nh_gradient(s->g, f, NH_V, &by_v)) {
+    if (!nh_expr_gradient(s->g, f, NH_V, &by_v)) {
         nh_graph_fail(s->g);
         return NH_ZERO;
     }
@@ -160,7 +160,7 @@ bool nh_derive_potential(nh_mechanics *s, nh_expr *zero, nh_expr_list *out)
 {
     nh_expr V = nh_substitute(s->g, s->energy, NH_V, zero, (size_t)s->n);
     nh_partials slope;
-    if (!nh_gradient(s->g, V, NH_Q, &slope))
+    if (!nh_expr_gradient(s->g, V, NH_Q, &slope))
         return false;
     bool ok = nh_expr_list_push(out, V);
     for (int i = 0; ok && i < s->n; i++)

@@ -9,7 +9,7 @@ static bool push_derivatives(nh_mechanics *s, const nh_expr *acceleration, nh_in
     bool ok = true;
     for (int i = 0; ok && i < s->n; i++) {
         nh_partials d;
-        ok = nh_gradient(s->g, acceleration[i], kind, &d);
+        ok = nh_expr_gradient(s->g, acceleration[i], kind, &d);
         for (int j = 0; ok && j < s->n; j++)
             ok = nh_expr_list_push(out, nh_partial_of(&d, (uint32_t)j));
         nh_partials_free(&d);

@@ -112,7 +112,7 @@ static void subtract_changes(sums *to, const written_rates *w, bool forward)
     for (size_t k = 0; k < w->count && !to->failed; k++) {
         const nh_expr less = nh_negate(to->g, change[k]);
         nh_partials J = {0};
-        to->failed |= less != NH_ZERO && !nh_gradient(to->g, w->item[k].of, NH_Q, &J);
+        to->failed |= less != NH_ZERO && !nh_expr_gradient(to->g, w->item[k].of, NH_Q, &J);
         for (size_t j = 0; j < J.count; j++)
             add(to, J.entry[j].index, nh_multiply(to->g, less, J.entry[j].value));
         nh_partials_free(&J);

@@ -28,7 +28,7 @@ bool nh_derive_twist(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
     bool ok = w && o && slope;
     for (int i = 0; ok && i < n; i++) {
         o[i] = nh_substitute(g, s->p[i], NH_V, w, (size_t)n);
-        ok = nh_gradient(g, o[i], NH_Q, slope + i);
+        ok = nh_expr_gradient(g, o[i], NH_Q, slope + i);
     }
     for (int i = 0; ok && i < n; i++)
         for (int j = i + 1; ok && j < n; j++) {
@@ -125,7 +125,7 @@ bool nh_derive_field_along(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
     bool ok = u && nh_derive_field(s, work, &at);
     for (size_t e = 0; ok && e < at.count; e++) {
         nh_partials d;
-        ok = nh_gradient(s->g, at.item[e], NH_Q, &d) &&
+        ok = nh_expr_gradient(s->g, at.item[e], NH_Q, &d) &&
              nh_expr_list_push(out, nh_row_apply(s->g, &d, u));
         nh_partials_free(&d);
     }

@@ -221,7 +221,7 @@ static bool share_of_condition(nh_problem *p, const nh_dependence *d, const bloc
 {
     nh_graph *g = p->graph;
     nh_partials normal;
-    if (!nh_gradient(g, condition, NH_V, &normal))
+    if (!nh_expr_gradient(g, condition, NH_V, &normal))
         return false;
     bool found = true;
     for (int i = 0; i < d->components; i++) {
@@ -241,7 +241,7 @@ static bool find_share(nh_problem *p, const nh_dependence *d, nh_expr *share)
     block b;
     bool ready = true, found = false;
     for (int i = 0; i < d->components; i++)
-        ready = ready && nh_gradient(p->graph, p->constraint[d->first + i].value, NH_V, row + i);
+        ready = ready && nh_expr_gradient(p->graph, p->constraint[d->first + i].value, NH_V, row + i);
     if (ready && find_block(p, d, row, &b))
         for (int i = 0; i < p->constraints && !found; i++)
             found = p->constraint[i].on_positions &&

@@ -28,7 +28,7 @@ static bool push_row(nh_mechanics *s, nh_expr k, nh_expr *work, nh_expr_list *ou
     nh_graph *g = s->g;
     const int n = s->n;
     nh_partials by_v;
-    if (!nh_gradient(g, k, NH_V, &by_v))
+    if (!nh_expr_gradient(g, k, NH_V, &by_v))
         return false;
     for (int i = 0; i < n; i++)
         work[i] = nh_partial_of(&by_v, (uint32_t)i);
@@ -43,7 +43,7 @@ static bool push_limit(nh_mechanics *s, nh_expr limit, const nh_expr *zero, nh_e
 {
     const int reactions = s->problem->reactions;
     nh_partials slope;
-    if (!nh_gradient(s->g, limit, NH_X, &slope))
+    if (!nh_expr_gradient(s->g, limit, NH_X, &slope))
         return false;
     bool ok = nh_expr_list_push(out, nh_substitute(s->g, limit, NH_X, zero, (size_t)reactions));
     for (int i = 0; ok && i < reactions; i++)

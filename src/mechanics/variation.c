@@ -174,7 +174,7 @@ static bool list_rates(nh_graph *g, const nh_expr *node, size_t nodes, const nh_
             continue;
         nh_partials by_time;
         double value = 0;
-        only = nh_gradient(g, n.operand[0].expr, NH_TIME, &by_time);
+        only = nh_expr_gradient(g, n.operand[0].expr, NH_TIME, &by_time);
         only = only && nh_is_number(g, nh_partial_of(&by_time, 0), &value) && value != 0;
         nh_partials_free(&by_time);
         rate[(*rates)++] = fabs(value);

@@ -200,7 +200,7 @@ static void choice_contribute(sweep *s, nh_function f, nh_expr condition, nh_exp
 {
     nh_graph *g = s->g;
     nh_partials inner;
-    s->failed |= !nh_gradient(g, value, s->kind, &inner);
+    s->failed |= !nh_expr_gradient(g, value, s->kind, &inner);
     for (size_t i = 0; i < inner.count && !s->failed; i++) {
         nh_expr term = nh_multiply(g, adjoint, inner.entry[i].value);
         term = nh_call2(g, f, condition, term);
@@ -293,7 +293,7 @@ static const nh_partials *partials_of_hinge(nh_graph *g, nh_expr e, nh_input kin
     kept_partials made = {.node = e, .kind = kind};
     if (g->kept_room > 0 && g->kept[kept_slot(g, e, kind)].node == e)
         return &g->kept[kept_slot(g, e, kind)].partials;
-    if (!nh_gradient(g, e, kind, &made.partials))
+    if (!nh_expr_gradient(g, e, kind, &made.partials))
         return NULL;
     if (!make_kept_room(g)) {
         nh_partials_free(&made.partials);
@@ -397,7 +397,7 @@ static bool sweep_down(sweep *s, nh_expr f, nh_partials *out)
     return ok;
 }
 
-bool nh_gradient(nh_graph *g, nh_expr f, nh_input kind, nh_partials *out)
+bool nh_expr_gradient(nh_graph *g, nh_expr f, nh_input kind, nh_partials *out)
 {
     sweep s = {.g = g, .kind = kind};
     return sweep_down(&s, f, out);
@@ -418,7 +418,7 @@ static nh_expr along(nh_graph *g, nh_expr f, const nh_rates *motion, bool with_t
     nh_partials dq, dt = {0};
     nh_expr sum = NH_ZERO;
     sweep s = {.g = g, .kind = NH_Q, .motion = motion};
-    if (sweep_down(&s, f, &dq) && (!with_time || nh_gradient(g, f, NH_TIME, &dt))) {
+    if (sweep_down(&s, f, &dq) && (!with_time || nh_expr_gradient(g, f, NH_TIME, &dt))) {
         sum = nh_partial_of(&dt, 0);
         for (size_t i = 0; i < dq.count; i++) {
             uint32_t at = dq.entry[i].index;

@@ -157,7 +157,7 @@ static void check_limit(nh_builder *b, const nh_ast *ast, const nh_problem_item 
     double number = 0;
     if (b->x.status)
         return;
-    if (!nh_gradient(g, limit, NH_X, &slope)) {
+    if (!nh_expr_gradient(g, limit, NH_X, &slope)) {
         nh_build_memory(b);
         return;
     }
@@ -193,7 +193,7 @@ static void check_static(nh_builder *b, const nh_ast *ast, const nh_problem_item
     const nh_expr more = nh_subtract(g, item->still[c], item->limit[c]);
     nh_partials slope;
     double number = 0;
-    if (b->x.status || !nh_gradient(g, more, NH_X, &slope))
+    if (b->x.status || !nh_expr_gradient(g, more, NH_X, &slope))
         return;
     bool less = nh_is_number(g, more, &number) && number < 0;
     for (size_t i = 0; i < slope.count; i++)
@@ -226,7 +226,7 @@ static bool is_bilateral(nh_builder *b, nh_expr limit)
 {
     nh_partials slope;
     bool found = false;
-    if (!nh_gradient(b->problem->graph, limit, NH_X, &slope))
+    if (!nh_expr_gradient(b->problem->graph, limit, NH_X, &slope))
         return false;
     for (size_t i = 0; i < slope.count; i++) {
         bool pushes = false;
@@ -245,7 +245,7 @@ static bool needs_reaction_of(nh_builder *b, const nh_problem_item *from, const 
     bool found = false;
     for (int c = 0; c < 2 * from->components && !from->contact; c++) {
         const nh_expr limit = c % 2 ? from->still[c / 2] : from->limit[c / 2];
-        if (!nh_gradient(b->problem->graph, limit, NH_X, &slope))
+        if (!nh_expr_gradient(b->problem->graph, limit, NH_X, &slope))
             return false;
         for (size_t i = 0; i < slope.count; i++)
             for (int k = 0; k < of->components; k++)
@@ -289,7 +289,7 @@ static void check_slip(nh_builder *b, const nh_statement *s, const char *name, n
                 name, name);
         return;
     }
-    if (!nh_gradient(g, value, NH_V, &slope)) {
+    if (!nh_expr_gradient(g, value, NH_V, &slope)) {
         nh_build_memory(b);
         return;
     }
@@ -355,8 +355,8 @@ static void half_axes(nh_builder *b, const nh_problem_item *item, nh_expr axis[2
 {
     nh_graph *g = b->problem->graph;
     nh_partials slope[2] = {{0}, {0}};
-    if (!nh_gradient(g, item->limit[0], NH_X, slope) ||
-        !nh_gradient(g, item->limit[1], NH_X, slope + 1))
+    if (!nh_expr_gradient(g, item->limit[0], NH_X, slope) ||
+        !nh_expr_gradient(g, item->limit[1], NH_X, slope + 1))
         nh_build_memory(b);
     const bool loaded = slope[0].count > 0;
     for (int c = 0; c < 2; c++)
@@ -442,7 +442,7 @@ static void add_friction(nh_builder *b)
         const nh_problem_item *item = p->item + i;
         for (int c = 0; c < item->components && nh_slips(item->hold); c++) {
             nh_partials by_v;
-            if (!nh_gradient(g, item->speed[c], NH_V, &by_v)) {
+            if (!nh_expr_gradient(g, item->speed[c], NH_V, &by_v)) {
                 nh_build_memory(b);
                 return;
             }

@@ -355,7 +355,7 @@ nh_expr nh_fix_parameters(nh_expander *x, nh_expr expr)
     nh_partials by;
     if (!x->named || x->status || !nh_depends(x->graph, expr, NH_P))
         return expr;
-    if (!nh_gradient(x->graph, expr, NH_P, &by)) {
+    if (!nh_expr_gradient(x->graph, expr, NH_P, &by)) {
         x->status = nh_fail_memory(x->report);
         return NH_ZERO;
     }

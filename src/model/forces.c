@@ -21,7 +21,7 @@ static void add_force(nh_builder *b, const nh_partials *by_v, nh_expr factor)
 static void add_power(nh_builder *b, nh_expr velocity, nh_expr force)
 {
     nh_partials by_v;
-    if (!nh_gradient(b->problem->graph, velocity, NH_V, &by_v)) {
+    if (!nh_expr_gradient(b->problem->graph, velocity, NH_V, &by_v)) {
         nh_build_memory(b);
         return;
     }

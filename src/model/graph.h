@@ -109,7 +109,7 @@ typedef struct nh_partials {
 
 /* All first derivatives of f with respect to one kind of input, in reverse mode: the cost is a
  * small multiple of the size of f, whatever the number of inputs. False if out of memory. */
-bool nh_gradient(nh_graph *g, nh_expr f, nh_input kind, nh_partials *out);
+bool nh_expr_gradient(nh_graph *g, nh_expr f, nh_input kind, nh_partials *out);
 /* The same for f as a function of the inputs and of the nodes `stop` (ascending), which count as
  * additional inputs: adjoint[i] is the derivative by stop[i]. */
 bool nh_gradient_beside(nh_graph *g, nh_expr f, nh_input kind, const nh_expr *stop, size_t stops,

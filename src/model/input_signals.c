@@ -427,7 +427,7 @@ static bool reads(nh_expander *x, nh_expr e, const nh_problem_input *input)
 {
     nh_partials by_u;
     bool found = false;
-    if (!nh_gradient(x->graph, e, NH_U, &by_u)) {
+    if (!nh_expr_gradient(x->graph, e, NH_U, &by_u)) {
         x->status = nh_fail_memory(x->report);
         return false;
     }
@@ -507,7 +507,7 @@ static void check_held(nh_builder *b, const nh_problem_input *input)
     const nh_problem *p = b->problem;
     const char *where = NULL;
     nh_partials momenta;
-    if (!nh_gradient(p->graph, p->lagrangian, NH_V, &momenta)) {
+    if (!nh_expr_gradient(p->graph, p->lagrangian, NH_V, &momenta)) {
         nh_build_memory(b);
         return;
     }

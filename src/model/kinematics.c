@@ -21,7 +21,7 @@ static bool is_linear(nh_builder *b, nh_expr f)
     nh_graph *g = b->problem->graph;
     nh_partials by_v;
     bool linear = true;
-    if (!nh_gradient(g, f, NH_V, &by_v))
+    if (!nh_expr_gradient(g, f, NH_V, &by_v))
         nh_build_memory(b);
     for (size_t i = 0; i < by_v.count; i++)
         linear &= !nh_depends(g, by_v.entry[i].value, NH_V);
@@ -73,7 +73,7 @@ double nh_mean_mass(nh_builder *b, const nh_partials *momenta, const double *q, 
     for (int i = 0; i < count; i++) {
         uint32_t index = (uint32_t)(first + i);
         nh_partials row;
-        if (!nh_gradient(g, nh_partial_of(momenta, index), NH_V, &row))
+        if (!nh_expr_gradient(g, nh_partial_of(momenta, index), NH_V, &row))
             return 1;
         nh_expr second = nh_partial_of(&row, index);
         nh_partials_free(&row);
@@ -111,7 +111,7 @@ void nh_add_kinematics(nh_builder *b)
     b->built->start_nodes = nh_graph_size(g);
     nh_status status =
         q ? nh_start_state(b->built, NULL, 0, NULL, q, q + n, &culprit) : NH_NO_MEMORY;
-    if (status == NH_NO_MEMORY || !nh_gradient(g, p->lagrangian, NH_V, &momenta))
+    if (status == NH_NO_MEMORY || !nh_expr_gradient(g, p->lagrangian, NH_V, &momenta))
         nh_build_memory(b);
     double mu = b->x.status ? 1 : nh_mean_mass(b, &momenta, q, q + n, 0, (int)k);
     for (int i = 0; i < p->coordinates && !b->x.status; i++)

@@ -425,7 +425,7 @@ void nh_build_rotations(nh_builder *b)
     b->built->start_nodes = nh_graph_size(p->graph);
     nh_status status =
         q ? nh_start_state(b->built, NULL, 0, NULL, q, q + n, &culprit) : NH_NO_MEMORY;
-    if (status == NH_NO_MEMORY || !nh_gradient(p->graph, p->lagrangian, NH_V, &momenta))
+    if (status == NH_NO_MEMORY || !nh_expr_gradient(p->graph, p->lagrangian, NH_V, &momenta))
         nh_build_memory(b);
     for (int i = 0; i < p->rotations && !b->x.status; i++)
         add_rotation(b, &momenta, q, q + n, &p->rotation[i]);

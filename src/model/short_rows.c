@@ -55,7 +55,7 @@ static slopes slopes_of(nh_graph *g, const nh_expr *f, int rows, nh_input kind, 
     nh_partials *by = calloc((size_t)rows + 1, sizeof *by);
     s.failed = !by;
     for (int i = 0; i < rows && !s.failed; i++) {
-        s.failed = !nh_gradient(g, f[i], kind, &by[i]);
+        s.failed = !nh_expr_gradient(g, f[i], kind, &by[i]);
         s.count += s.failed ? 0 : by[i].count;
     }
     s.row = calloc(s.count + 1, sizeof *s.row);

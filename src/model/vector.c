@@ -144,7 +144,7 @@ static bool moves_with_velocities(const nh_expander *x, nh_expr e)
     nh_partials d;
     if (!x->rates.rate)
         return true;
-    bool plain = nh_gradient(x->graph, e, NH_Q, &d);
+    bool plain = nh_expr_gradient(x->graph, e, NH_Q, &d);
     for (size_t i = 0; plain && i < d.count; i++) {
         const uint32_t at = d.entry[i].index;
         plain = x->rates.rate[at] == nh_variable(x->graph, NH_V, at);

@@ -177,21 +177,39 @@ static size_t place_of(const nh_adjoint *a, const nh_tape_input *in)
     return in->index + (in->kind == NH_Q ? 0 : in->kind == NH_V ? n : a->numbers - a->inputs);
 }
 
-void nh_adjoint_function(nh_adjoint *a, nh_fn fn, double t, const double *block,
-                         const double *weight, double *d, double *by_time)
+static void take_arguments(nh_adjoint *a, const double *block, bool whole)
 {
     nh_recorder *r = &a->recorder;
-    const nh_tape *tape = r->tape[fn];
     const size_t n = (size_t)a->shape.n;
-    if (tape->inputs == 0)
-        return;
     take_block(a, block);
     for (size_t i = 0; i < n; i++) {
         r->q[i] = a->block[i].value;
         r->v[i] = a->block[n + i].value;
     }
+    for (int i = 0; i < a->shape.angles && whole; i++)
+        r->q[a->shape.angle[i]] =
+            nh_whole_angle(block[a->shape.angle[i]], block[4 * n + (size_t)i]);
     for (size_t i = 0; i < a->inputs; i++)
         r->u[i] = a->block[a->numbers - a->inputs + i].value;
+}
+
+void nh_adjoint_values(nh_adjoint *a, nh_fn fn, double t, const double *block, bool whole,
+                       double *out)
+{
+    nh_recorder *r = &a->recorder;
+    take_arguments(a, block, whole);
+    r->call[fn](r->self, fn, t, r->q, r->v, r->x, r->out, r->u);
+    memcpy(out, r->out, r->tape[fn]->outputs * sizeof *out);
+}
+
+void nh_adjoint_function(nh_adjoint *a, nh_fn fn, double t, const double *block, bool whole,
+                         const double *weight, double *d, double *by_time)
+{
+    nh_recorder *r = &a->recorder;
+    const nh_tape *tape = r->tape[fn];
+    if (tape->inputs == 0)
+        return;
+    take_arguments(a, block, whole);
     memcpy(r->u + a->inputs, weight, tape->outputs * sizeof *weight);
     r->product[fn](r->product_self, fn, t, r->q, r->v, r->x, r->out, r->u);
     for (size_t i = 0; i < tape->inputs; i++)

@@ -36,9 +36,11 @@ bool nh_adjoint_step(nh_adjoint *a, const nh_leg *leg, double bound, const doubl
 bool nh_adjoint_start(nh_adjoint *a, const nh_leg *leg, double bound, const double *before,
                       double *d);
 
-/* Adds to d the derivatives of a weighted sum of the results of a function at a state, and to
- * *by_time that by the time. */
-void nh_adjoint_function(nh_adjoint *a, nh_fn fn, double t, const double *block,
+/* The results of a function at a state; of the angles with their revolutions if `whole`. */
+void nh_adjoint_values(nh_adjoint *a, nh_fn fn, double t, const double *block, bool whole,
+                       double *out);
+/* Adds to d the derivatives of their weighted sum, and to *by_time that by the time. */
+void nh_adjoint_function(nh_adjoint *a, nh_fn fn, double t, const double *block, bool whole,
                          const double *weight, double *d, double *by_time);
 
 #endif

@@ -15,7 +15,7 @@ static const double apart = 0.05; /* seconds between two calls of `progress` */
 /* ---- creation ---- */
 
 nh_status nh_backward_create(nh_backward **out, nh_run *run, bool parameters, size_t memory,
-                          nh_report *report)
+                             nh_report *report)
 {
     *out = NULL;
     if (run->members != 1)
@@ -68,6 +68,12 @@ nh_adjoint *nh_backward_adjoint(nh_backward *s)
 int64_t nh_backward_moves(const nh_backward *s)
 {
     return s->moves;
+}
+
+bool nh_backward_breaks(const nh_backward *s, bool *inputs)
+{
+    *inputs = s->journal.inputs;
+    return s->journal.inputs || s->journal.events || s->journal.shifts;
 }
 
 size_t nh_backward_memory(const nh_backward *s)
@@ -186,7 +192,7 @@ nh_status nh_backward_advance(nh_backward *s, int64_t moves, double length, nh_r
             return nh_fail_memory(report);
         const int64_t room = s->spacing - s->moves % s->spacing, many = room < moves ? room : moves,
                       before = run->steps;
-        s->journal.shifts = false;
+        nh_journal_begin_move(&s->journal);
         status = take(run, many, length, report);
         const bool ended = nh_run_ended(run, 0, NULL) >= 0;
         const int64_t done = length == 0 ? run->steps - before + ended : many;
@@ -205,26 +211,27 @@ static nh_status unpack(nh_backward *s, const nh_pack *from, nh_report *report)
     return nh_run_unpack(&p, s->run, report);
 }
 
-nh_status nh_backward_return(nh_backward *s, const nh_backward_state *from, int64_t node, nh_report *report)
+nh_status nh_backward_return(nh_backward *s, const nh_backward_state *from, int64_t node,
+                             nh_report *report)
 {
     const nh_status status = unpack(s, &from->state, report);
     return status == NH_OK ? nh_backward_go(s, from->node, node, report) : status;
 }
 
 /* The state at the end of a move whose inputs were given new values there. */
-static bool keep_end(nh_backward *s, nh_backward_move *m)
+static void keep_end(nh_backward *s, nh_backward_move *m)
 {
     nh_journal *j = &s->journal;
-    if (!j->ends)
-        return true;
+    if (!j->inputs)
+        return;
     m->end = j->end;
     j->end = NULL;
     use(s, s->run->state_size * sizeof *m->end);
-    return true;
 }
 
 /* Repeats moves and notes what happens in each. */
-static nh_status repeat(nh_backward *s, const nh_backward_state *first, int64_t to, nh_report *report)
+static nh_status repeat(nh_backward *s, const nh_backward_state *first, int64_t to,
+                        nh_report *report)
 {
     nh_journal *j = &s->journal;
     nh_status status = unpack(s, &first->state, report);
@@ -236,10 +243,10 @@ static nh_status repeat(nh_backward *s, const nh_backward_state *first, int64_t 
         nh_backward_move *m = s->move + (node - first->node);
         *m = (nh_backward_move){.first = j->items, .shifted = j->shifts};
         nh_run_inner_state(s->run, 0, &m->time, NULL, NULL);
-        j->other = j->shifts = j->ends = false;
+        nh_journal_begin_move(j);
         status = nh_backward_go(s, node, node + 1, report);
         m->last = j->items;
-        m->other = j->other || m->shifted || m->first == m->last;
+        m->other = j->events || j->inputs || m->shifted || m->first == m->last;
         keep_end(s, m);
     }
     nh_run_keep_journal(s->run, NULL);
@@ -253,10 +260,10 @@ static bool take_back(nh_backward *s, const nh_backward_move *m, double *d)
     for (size_t i = m->last; i-- > m->first;) {
         const nh_journal_item *item = j->item + i;
         const double *before = j->before + i * s->run->state_size;
-        const bool done =
-            item->start ? nh_adjoint_start(s->adjoint, &item->leg, item->bound, before, d)
-                        : item->leg.to == item->leg.from + 1 &&
-                              nh_adjoint_step(s->adjoint, &item->leg, item->bound, before, d);
+        const bool done = item->start
+                              ? nh_adjoint_start(s->adjoint, &item->leg, item->bound, before, d)
+                              : item->leg.to == item->leg.from + 1 &&
+                                    nh_adjoint_step(s->adjoint, &item->leg, item->bound, before, d);
         if (!done)
             return false;
     }
@@ -367,7 +374,7 @@ static nh_status sweep_range(nh_backward *s, const nh_backward_state *first, int
     for (; made < parts && status == NH_OK; made++) {
         const int64_t node = first->node + moves * made / parts;
         const int64_t before = made > 1 ? part[made - 1].node : first->node;
-        s->journal.shifts = false;
+        nh_journal_begin_move(&s->journal);
         status = nh_backward_go(s, before, node, report);
         part[made].node = node;
         part[made].shifted = s->journal.shifts;
@@ -387,7 +394,8 @@ static nh_status sweep_range(nh_backward *s, const nh_backward_state *first, int
     return status;
 }
 
-nh_status nh_backward_back(nh_backward *s, const nh_backward_hooks *hooks, double *d, nh_report *report)
+nh_status nh_backward_back(nh_backward *s, const nh_backward_hooks *hooks, double *d,
+                           nh_report *report)
 {
     static const nh_backward_hooks none;
     nh_pack end;

@@ -19,13 +19,16 @@ typedef struct nh_backward nh_backward;
 /* From the present state of a run with one member. About so much memory is used for states;
  * `parameters`: they are varied, too. */
 nh_status nh_backward_create(nh_backward **out, nh_run *run, bool parameters, size_t memory,
-                          nh_report *report);
+                             nh_report *report);
 void nh_backward_free(nh_backward *s);
 
 /* Advances the run by so many moves: by its own steps, or, unless `length` is 0, by steps of this
  * length. Less if an event ends it. */
 nh_status nh_backward_advance(nh_backward *s, int64_t moves, double length, nh_report *report);
 int64_t nh_backward_moves(const nh_backward *s);
+/* Whether the last move was more than a step: because of an event, or only of inputs that were
+ * given new values at its end. */
+bool nh_backward_breaks(const nh_backward *s, bool *inputs);
 /* Of states, as much as was in use at once. */
 size_t nh_backward_memory(const nh_backward *s);
 
@@ -42,12 +45,13 @@ typedef struct nh_backward_hooks {
     int (*progress)(void *user, int64_t moves);
 } nh_backward_hooks;
 /* Carries d from the last state back to the first. The run is at its last state again. */
-nh_status nh_backward_back(nh_backward *s, const nh_backward_hooks *hooks, double *d, nh_report *report);
+nh_status nh_backward_back(nh_backward *s, const nh_backward_hooks *hooks, double *d,
+                           nh_report *report);
 
 nh_adjoint *nh_backward_adjoint(nh_backward *s);
 /* After the way back: the derivative by the value of a point of an input's table, besides that by
  * what the input was at the start. */
 nh_status nh_backward_by_point(const nh_backward *s, int input, int64_t point, double *out,
-                            nh_report *report);
+                               nh_report *report);
 
 #endif

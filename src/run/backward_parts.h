@@ -18,10 +18,10 @@ typedef struct nh_backward_stretch { /* moves of equal length, up to the next st
 } nh_backward_stretch;
 
 typedef struct nh_backward_move { /* on the way back */
-    double time;               /* when it begins */
-    size_t first, last;        /* items of the journal */
-    bool other, shifted;       /* more happened; it begins with a time of its own */
-    double *end;               /* the state before inputs were given, if they were */
+    double time;                  /* when it begins */
+    size_t first, last;           /* items of the journal */
+    bool other, shifted;          /* more happened; it begins with a time of its own */
+    double *end;                  /* the state before inputs were given, if they were */
 } nh_backward_move;
 
 struct nh_backward {
@@ -38,22 +38,23 @@ struct nh_backward {
     nh_backward_move *move;
     int64_t move_room;
     const nh_backward_hooks *hooks; /* of the present way back */
-    double told;                 /* when they were told last */
-    double *at_end;              /* derivatives by the end of a move */
-    nh_tangent *tangent;         /* in many directions, once it is needed */
-    double **piece;              /* [inputs][rows][values]: derivatives by the pieces of tables */
-    double *moved;               /* results of directions */
+    double told;                    /* when they were told last */
+    double *at_end;                 /* derivatives by the end of a move */
+    nh_tangent *tangent;            /* in many directions, once it is needed */
+    double **piece; /* [inputs][rows][values]: derivatives by the pieces of tables */
+    double *moved;  /* results of directions */
 };
 
 /* To a later node, from a state that is kept or from the present one. */
-nh_status nh_backward_return(nh_backward *s, const nh_backward_state *from, int64_t node, nh_report *report);
+nh_status nh_backward_return(nh_backward *s, const nh_backward_state *from, int64_t node,
+                             nh_report *report);
 nh_status nh_backward_go(nh_backward *s, int64_t from, int64_t to, nh_report *report);
 
 /* ---- backward_transfer.c ---- */
 
 /* Carries d back through a move by its derivatives in all directions. `from` is before it. */
-nh_status nh_backward_transfer(nh_backward *s, const nh_backward_state *from, int64_t node, bool shifted,
-                            double *d, nh_report *report);
+nh_status nh_backward_transfer(nh_backward *s, const nh_backward_state *from, int64_t node,
+                               bool shifted, double *d, nh_report *report);
 void nh_backward_free_transfer(nh_backward *s);
 
 #endif

@@ -165,8 +165,9 @@ static nh_status make_tangent(nh_backward *s, nh_report *report)
 }
 
 /* The move with some of the directions. */
-static nh_status take_some(nh_backward *s, const nh_backward_state *from, int64_t node, const columns *c,
-                           size_t first, size_t count, const double *d, nh_report *report)
+static nh_status take_some(nh_backward *s, const nh_backward_state *from, int64_t node,
+                           const columns *c, size_t first, size_t count, const double *d,
+                           nh_report *report)
 {
     nh_status status = nh_backward_return(s, from, node, report);
     if (status != NH_OK)
@@ -180,8 +181,8 @@ static nh_status take_some(nh_backward *s, const nh_backward_state *from, int64_
     return status;
 }
 
-static nh_status take_all(nh_backward *s, const nh_backward_state *from, int64_t node, const columns *c,
-                          double *d, nh_report *report)
+static nh_status take_all(nh_backward *s, const nh_backward_state *from, int64_t node,
+                          const columns *c, double *d, nh_report *report)
 {
     nh_status status = NH_OK;
     double *moved = realloc(s->moved, (c->count + 1) * sizeof *moved);
@@ -204,8 +205,8 @@ static nh_status take_all(nh_backward *s, const nh_backward_state *from, int64_t
     return NH_OK;
 }
 
-nh_status nh_backward_transfer(nh_backward *s, const nh_backward_state *from, int64_t node, bool shifted,
-                            double *d, nh_report *report)
+nh_status nh_backward_transfer(nh_backward *s, const nh_backward_state *from, int64_t node,
+                               bool shifted, double *d, nh_report *report)
 {
     const nh_backward_move *m = s->move + (node - from->node);
     columns c = {0};
@@ -219,7 +220,7 @@ nh_status nh_backward_transfer(nh_backward *s, const nh_backward_state *from, in
 }
 
 nh_status nh_backward_by_point(const nh_backward *s, int input, int64_t point, double *out,
-                            nh_report *report)
+                               nh_report *report)
 {
     const nh_problem_input *in = s->run->system->mechanics->problem->input + input;
     nh_input_table unit;

@@ -36,10 +36,23 @@ static bool ensure(nh_journal *j, size_t state_size)
     return true;
 }
 
+void nh_journal_begin_move(nh_journal *j)
+{
+    j->legs = 0;
+    j->events = j->inputs = j->shifts = false;
+}
+
 void nh_journal_note(nh_run *run, bool start, const nh_leg *leg, const double *before)
 {
     nh_journal *j = run->journal;
-    if (!j || j->brief || !ensure(j, run->state_size))
+    if (!j)
+        return;
+    j->legs += !start;
+    if (!start && j->inputs) { /* they were given in the middle of the step */
+        j->events = true;
+        j->inputs = false;
+    }
+    if (j->brief || !ensure(j, run->state_size))
         return;
     j->item[j->items] = (nh_journal_item){start, *leg, nh_switches_bound(run)};
     memcpy(j->before + j->items * run->state_size, before, run->state_size * sizeof *before);
@@ -49,23 +62,21 @@ void nh_journal_note(nh_run *run, bool start, const nh_leg *leg, const double *b
 void nh_journal_note_event(nh_run *run)
 {
     if (run->journal)
-        run->journal->other = true;
+        run->journal->events = true;
 }
 
 void nh_journal_note_inputs(nh_run *run)
 {
     nh_journal *j = run->journal;
-    if (!j)
+    if (!j || j->events || j->inputs)
         return;
-    if (!j->brief && !j->other && j->items > 0) {
-        if (!j->end)
-            j->end = malloc(run->state_size * sizeof *j->end);
-        j->failed |= !j->end;
-        j->ends = j->end != NULL;
-        if (j->ends)
-            memcpy(j->end, run->group->block, run->state_size * sizeof *j->end);
-    }
-    j->other = true;
+    if (!j->end)
+        j->end = malloc(run->state_size * sizeof *j->end);
+    j->failed |= !j->end;
+    j->inputs = j->legs == 1 && j->end;
+    j->events = !j->inputs;
+    if (j->inputs)
+        memcpy(j->end, run->group->block, run->state_size * sizeof *j->end);
 }
 
 void nh_journal_note_shift(nh_run *run)

@@ -1,6 +1,6 @@
-/* What a run does from one step to the next, noted for a way back through it (backward.h): the states
- * from which its method was started and its legs were taken. Everything does nothing for a run
- * without a journal. */
+/* What a run does from one step to the next, noted for a way back through it (backward.h): the
+ * states from which its method was started and its legs were taken. Everything does nothing for a
+ * run without a journal. */
 #ifndef NH_RUN_JOURNAL_H
 #define NH_RUN_JOURNAL_H
 
@@ -16,11 +16,12 @@ struct nh_journal {
     nh_journal_item *item;
     double *before; /* [items][state_size]: the state before each */
     size_t items, room;
-    bool brief;  /* only what follows is noted */
-    bool other;  /* it did something else, too: at an event, or with inputs */
+    bool brief;  /* only what follows is noted, since nh_journal_begin_move */
+    int legs;    /* that it took */
+    bool events; /* it did something else, too: at an event, or with inputs */
+    bool inputs; /* ... after its only leg; the state before that is `end` */
     bool shifts; /* the last step ended at an event, so its end has a time of its own */
-    double *end; /* [state_size] the state before inputs were given at the end of a step */
-    bool ends;   /* it is known */
+    double *end; /* [state_size] */
     bool failed; /* out of memory */
 };
 
@@ -28,6 +29,7 @@ struct nh_journal {
 void nh_run_keep_journal(nh_run *run, nh_journal *journal);
 void nh_journal_free(nh_journal *journal);
 
+void nh_journal_begin_move(nh_journal *journal);
 /* The leg begins, or the method was started for it, from the state of this block. */
 void nh_journal_note(nh_run *run, bool start, const nh_leg *leg, const double *before);
 void nh_journal_note_event(nh_run *run);

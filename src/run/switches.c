@@ -63,7 +63,7 @@ static bool is_of_time(const nh_graph *g, nh_expr e)
 static bool is_affine(nh_graph *g, nh_expr e, bool *failed)
 {
     nh_partials rate;
-    if (!nh_gradient(g, e, NH_TIME, &rate)) {
+    if (!nh_expr_gradient(g, e, NH_TIME, &rate)) {
         *failed = true;
         return false;
     }

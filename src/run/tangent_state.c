@@ -190,6 +190,23 @@ nh_status nh_run_mix_tangents(nh_run *run, int member, const double *matrix, nh_
     return status;
 }
 
+/* With full revolutions of the angles. */
+static void observe_whole(const nh_run *run, double t, const double *moves, double *block,
+                          double *out)
+{
+    const nh_shape *s = &run->system->shape;
+    const double *revolutions = nh_tangent_number(block, 4 * (size_t)s->n);
+    double *wrapped = run->tangents->normals;
+    for (int a = 0; a < s->angles; a++) {
+        double *q = nh_tangent_number(block, (size_t)s->angle[a]);
+        wrapped[a] = *q;
+        *q = nh_whole_angle(*q, revolutions[a * NH_DUAL_PLACES]);
+    }
+    nh_tangent_evaluate(run, NH_FN_OBSERVE, t, moves, block, NULL, out);
+    for (int a = 0; a < s->angles; a++)
+        *nh_tangent_number(block, (size_t)s->angle[a]) = wrapped[a];
+}
+
 nh_status nh_run_observe_tangent(const nh_run *run, int member, int direction, double *observed,
                                  nh_report *report)
 {
@@ -207,6 +224,8 @@ nh_status nh_run_observe_tangent(const nh_run *run, int member, int direction, d
     const int last = 1 + system->constraints + system->shape.positions;
     const size_t which = (size_t)(at.block - at.value);
     observed[0] = out[which];
+    if (system->shape.angles > 0) /* the model's own functions may count revolutions */
+        observe_whole(run, now, moves, at.value, out);
     for (int i = 0; i < nh_system_observables(system); i++)
         observed[1 + i] = out[(size_t)(last + i) * NH_DUAL_PLACES + which];
     return NH_OK;

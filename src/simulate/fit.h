@@ -7,6 +7,7 @@
 
 #include "base/remarks.h"
 #include "base/text.h"
+#include "model/suggest.h"
 #include "simulate/unknowns.h"
 
 typedef struct nh_fit_column { /* what is measured */
@@ -43,6 +44,11 @@ typedef struct nh_fit_problem {
     double *x;       /* [count] where they were computed */
     nh_remarks *remarks;
 } nh_fit_problem;
+
+/* What a name means: a coordinate, a velocity, an observable or "energy". */
+bool nh_fit_find_column(const nh_system *system, const char *name, nh_fit_column *out);
+/* Which one a misspelt name may have meant. */
+nh_suggest_text nh_fit_suggest_column(const nh_system *system, const char *name);
 
 /* Looks up names and counts values. nh_fit_problem_end in any case. */
 nh_status nh_fit_problem_begin(nh_fit_problem *p, const nh_system *system,

@@ -3,7 +3,6 @@
 
 #include "base/decimal.h"
 #include "base/status.h"
-#include "model/suggest.h"
 #include "simulate/even.h"
 #include "system/system.h"
 
@@ -17,7 +16,7 @@ static const double pi = 3.14159265358979323846;
 
 /* ---- columns ---- */
 
-static bool find_column(const nh_system *system, const char *name, nh_fit_column *c)
+bool nh_fit_find_column(const nh_system *system, const char *name, nh_fit_column *c)
 {
     const nh_problem *p = system->mechanics->problem;
     for (int i = 0; i < nh_system_directions(system) - 3 * p->rotations; i++)
@@ -39,8 +38,7 @@ static bool find_column(const nh_system *system, const char *name, nh_fit_column
     return strcmp(name, "energy") == 0;
 }
 
-static nh_status refuse_column(const nh_system *system, const nh_fit_data *d, const char *name,
-                               nh_report *report)
+nh_suggest_text nh_fit_suggest_column(const nh_system *system, const char *name)
 {
     nh_suggest suggest = nh_suggest_begin(name);
     const nh_problem *p = system->mechanics->problem;
@@ -50,9 +48,15 @@ static nh_status refuse_column(const nh_system *system, const nh_fit_data *d, co
         nh_suggest_offer(&suggest, nh_system_velocity_name(system, i));
     for (int i = 0; i < nh_system_observables(system); i++)
         nh_suggest_offer(&suggest, nh_system_observable_name(system, i));
+    return nh_suggest_end(&suggest);
+}
+
+static nh_status refuse_column(const nh_system *system, const nh_fit_data *d, const char *name,
+                               nh_report *report)
+{
     return nh_fail(report, NH_BAD_ARGUMENT,
                    "%s: the column '%s' is no coordinate, velocity or observable of %s%s", d->name,
-                   name, system->name, nh_suggest_end(&suggest).text);
+                   name, system->name, nh_fit_suggest_column(system, name).text);
 }
 
 static nh_status check_times(const nh_fit_problem *p, const nh_fit_data *d, nh_report *report)
@@ -100,7 +104,7 @@ static nh_status begin_run(nh_fit_problem *p, nh_fit_run *r, const nh_fit_option
         return nh_fail_memory(report);
     r->residual = r->model + cells;
     for (int i = 0; i < d->columns && status == NH_OK; i++)
-        if (!find_column(p->system, d->column[i], r->column + i))
+        if (!nh_fit_find_column(p->system, d->column[i], r->column + i))
             status = refuse_column(p->system, d, d->column[i], report);
     r->first = p->values;
     for (size_t i = 0; i < cells; i++)

@@ -383,7 +383,7 @@ static void check_slopes(nh_graph *g, nh_expr e, const tree *t, int count, const
     for (int i = 0; i < INPUTS; i++) {
         nh_node at = nh_look(g, input(g, i));
         nh_partials d;
-        CHECK(nh_gradient(g, e, (nh_input)at.which, &d));
+        CHECK(nh_expr_gradient(g, e, (nh_input)at.which, &d));
         for (size_t k = 0; k < d.count; k++)
             CHECK(d.entry[k].value != NH_ZERO &&
                   (k == 0 || d.entry[k - 1].index < d.entry[k].index));
@@ -455,7 +455,7 @@ static void build_much(nh_graph *g)
     nh_partials d;
     for (int i = 0; i < 20; i++) {
         nh_expr e = tree_expr(g, t, random_tree(t));
-        if (nh_gradient(g, e, NH_Q, &d))
+        if (nh_expr_gradient(g, e, NH_Q, &d))
             nh_partials_free(&d);
         else
             CHECK(countdown == 0);

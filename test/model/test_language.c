@@ -638,7 +638,7 @@ static void check_good_model(const char *directory, const char *name)
         CHECK_NEAR(residual, 0, 1e-15);
         for (int f = 0; f < p->frames; f++) {
             nh_partials row;
-            CHECK(nh_gradient(p->graph, p->constraint[k].value, NH_V, &row));
+            CHECK(nh_expr_gradient(p->graph, p->constraint[k].value, NH_V, &row));
             nh_evaluate(p->graph, p->frame + f * p->velocities, (size_t)p->velocities, 0, q, v,
                         NULL, w);
             double product = 0;

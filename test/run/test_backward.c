@@ -64,8 +64,7 @@ static void compare(trial *x, const char *what, size_t memory)
         return;
     }
     const size_t n = (size_t)run->shape->n, low = 2 * n,
-                 end = 4 * n + (size_t)run->shape->angles +
-                       (nh_run_adapts(run) ? run->memory : 0);
+                 end = 4 * n + (size_t)run->shape->angles + (nh_run_adapts(run) ? run->memory : 0);
     x->numbers = run->tangents->state_size;
     x->z = calloc(2 * x->numbers + 2, sizeof *x->z);
     x->w = x->z + x->numbers + 1;
