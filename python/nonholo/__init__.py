@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .events import Event
     from .exports import export
     from .fitting import Fit, fit
+    from .gradients import Gradient, Map, gradient
     from .imports import import_urdf
     from .functions import NotHere, from_functions
     from .linearisation import Linearisation, Located, linearise
@@ -38,6 +39,7 @@ _HOMES = {
     "events": "Event",
     "exports": "export",
     "fitting": "Fit, fit",
+    "gradients": "Gradient, Map, gradient",
     "imports": "import_urdf",
     "functions": "NotHere, from_functions",
     "linearisation": "Linearisation, Located, linearise",
@@ -60,9 +62,11 @@ __all__ = [
     "Event",
     "Facts",
     "Fit",
+    "Gradient",
     "Linearisation",
     "Located",
     "Lyapunov",
+    "Map",
     "Model",
     "ModelError",
     "NotHere",
@@ -84,6 +88,7 @@ __all__ = [
     "from_functions",
     "from_mechanics",
     "from_sympy",
+    "gradient",
     "import_urdf",
     "linearise",
     "load",

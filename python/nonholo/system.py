@@ -7,7 +7,7 @@ import json
 import os
 from functools import cached_property
 from html import escape
-from typing import Any, Mapping, Sequence, Union
+from typing import TYPE_CHECKING, Any, Mapping, Sequence, Union
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from ._values import texts
 from .dynamics import Dynamics, Jacobian
 from .inputs import Inputs, callback, evaluate, functions, settings as input_settings
 from .notebook import facts_table, text_block
+
+if TYPE_CHECKING:
+    from .gradients import Map
 
 Values = Union[float, str, Sequence[float]]
 Setting = Union[Mapping[str, Union[float, str]], str, "os.PathLike[str]"]  # or a file of lines NAME = VALUE
@@ -375,6 +378,34 @@ class System(Immutable):
         sizes: list[tuple[int, ...]] = [(len(self.velocities),), (len(self.constraints),)]
         a, multipliers = self._dynamics.evaluate(lib.nh_dynamics_acceleration, sizes, q, v, t, inputs)
         return a, multipliers
+
+    def map(self, step: float, method: str = "gauss", steps: int = 1, *, parameters: str | Sequence[str] = (), compose: str | None = None,
+            compensated: bool | None = None, **options: Any) -> Map:
+        """Steps of a run as a function that knows its derivatives: ``z1, vjp, jvp = map(z, inputs, t)``. ``parameters`` are those by
+        which it is differentiated, too. See :class:`Map`.
+
+        >>> import nonholo
+        >>> cart = nonholo.load('''model cart
+        ... parameter m = 2
+        ... input push = 0
+        ... coordinate x
+        ... lagrangian m/2*x'^2
+        ... force x = push
+        ... ''').system(input={"push:held": None})
+        >>> step = cart.map(0.1, parameters="m")
+        >>> z1, vjp, jvp = step([0, 1], {"push": 3})
+        >>> z1.round(6).tolist()
+        [0.1075, 1.15]
+        >>> [x.round(6).tolist() for x in vjp([1, 0])]
+        [[1.0, 0.1], [0.0025], [-0.00375]]
+        >>> jvp([0, 1], [0]).round(6).tolist()
+        [0.1, 1.0]
+        """
+        from .gradients import Map
+        from .trajectory import method_text
+
+        names = [name.strip() for name in parameters.split(",")] if isinstance(parameters, str) else list(parameters)
+        return Map(self, method_text(method, options), float(step), int(steps), names, compose, compensated)
 
     def mass_matrix(self, q: Any, v: Any = None, t: Any = 0.0, inputs: Mapping[str, Any] | None = None) -> np.ndarray:
         """M of M v' = F + reactions, for one state or for many."""

@@ -44,12 +44,23 @@ nh_status nh_backward_create(nh_backward **out, nh_run *run, bool parameters, si
     return status;
 }
 
+void nh_backward_restart(nh_backward *s)
+{
+    for (int i = 0; i < s->count; i++)
+        nh_pack_free(&s->kept[i].state);
+    s->count = s->stretches = 0;
+    s->moves = 0;
+    s->used = s->most = 0;
+    s->spacing = FIRST_SPACING;
+    s->journal.shifts = false;
+    nh_backward_forget_pieces(s);
+}
+
 void nh_backward_free(nh_backward *s)
 {
     if (!s)
         return;
-    for (int i = 0; i < s->count; i++)
-        nh_pack_free(&s->kept[i].state);
+    nh_backward_restart(s);
     free(s->kept);
     free(s->stretch);
     nh_backward_free_transfer(s);

@@ -21,6 +21,8 @@ typedef struct nh_backward nh_backward;
 nh_status nh_backward_create(nh_backward **out, nh_run *run, bool parameters, size_t memory,
                              nh_report *report);
 void nh_backward_free(nh_backward *s);
+/* Begins again, from the present state of the run. */
+void nh_backward_restart(nh_backward *s);
 
 /* Advances the run by so many moves: by its own steps, or, unless `length` is 0, by steps of this
  * length. Less if an event ends it. */

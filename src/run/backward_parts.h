@@ -55,6 +55,7 @@ nh_status nh_backward_go(nh_backward *s, int64_t from, int64_t to, nh_report *re
 /* Carries d back through a move by its derivatives in all directions. `from` is before it. */
 nh_status nh_backward_transfer(nh_backward *s, const nh_backward_state *from, int64_t node,
                                bool shifted, double *d, nh_report *report);
+void nh_backward_forget_pieces(nh_backward *s);
 void nh_backward_free_transfer(nh_backward *s);
 
 #endif

@@ -237,12 +237,16 @@ nh_status nh_backward_by_point(const nh_backward *s, int input, int64_t point, d
     return NH_OK;
 }
 
+void nh_backward_forget_pieces(nh_backward *s)
+{
+    for (int i = 0; s->piece && i < s->run->system->mechanics->problem->inputs; i++)
+        free(s->piece[i]);
+    free(s->piece);
+    s->piece = NULL;
+}
+
 void nh_backward_free_transfer(nh_backward *s)
 {
     nh_tangent_free(s->tangent);
-    const nh_problem *p = s->run->system->mechanics ? s->run->system->mechanics->problem : NULL;
-    for (int i = 0; s->piece && i < p->inputs; i++)
-        free(s->piece[i]);
-    free(s->piece);
     free(s->moved);
 }

@@ -234,8 +234,12 @@ static bool follow_to_step(nh_event_walk *k, bool *happened)
     const double t = nh_crossings_node(k->w, k->kept, 0)[NODE_T];
     nh_leg rest;
     *happened = false;
-    return !rest_of_step(k, t, &rest) ||
-           (start_at(k, &rest.clock, t) && follow_nodes(k, &rest, happened));
+    if (!rest_of_step(k, t, &rest)) {
+        nh_journal_note_shift(k->run);
+        return true;
+    }
+    return start_at(k, &rest.clock, t) && follow_nodes(k, &rest, happened) &&
+           (*happened || nh_tangent_follow_own(k->run, k->g, &rest, k->f));
 }
 
 /* Finds the step of the run with the last event; one at the end of a step belongs to that step. */
@@ -283,7 +287,10 @@ static bool advance_own(nh_event_walk *k, int64_t to)
     if ((k->kept[KEPT_STARTS] != 0 || !k->g->started) && !begin_nodes(k))
         return false;
     nh_journal_note(k->run, false, &leg, k->g->block);
+    nh_tangent_begin_own(k->run, grid(k, k->index));
     bool done = follow_nodes(k, &leg, &happened);
+    if (done && !happened)
+        done = nh_tangent_follow_own(k->run, k->g, &leg, k->f);
     if (!happened)
         k->index = to;
     while (done && happened && k->kept[KEPT_ENDED] == 0) {

@@ -84,7 +84,8 @@ static bool make_room(nh_tangent *t, const nh_run *run)
     t->normals = nh_aligned_doubles(((size_t)s->nb + 1 + 2 * (size_t)s->m + 2 * (size_t)s->n) *
                                     NH_DUAL_PLACES);
     t->table = calloc((size_t)t->count, sizeof *t->table);
-    if (!t->blocks || !t->time || !t->engine.scratch || !t->values || !t->normals || !t->table)
+    t->node = nh_aligned_doubles(NH_NODE_SIZE((size_t)s->n, (size_t)s->angles));
+    if (!t->node || !t->blocks || !t->time || !t->engine.scratch || !t->values || !t->normals || !t->table)
         return false;
     t->saved = t->blocks + passes * t->block_size;
     t->at = t->saved + passes * t->block_size;
@@ -172,6 +173,7 @@ void nh_tangent_free(nh_tangent *t)
     free(t->blocks);
     free(t->time);
     free(t->values);
+    free(t->node);
     free(t);
 }
 

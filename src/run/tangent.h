@@ -40,6 +40,9 @@ struct nh_tangent {
     bool tells;                        /* an event is being told: derivatives are those there */
     double told_at;                    /* its time */
     double growth, grown_at;           /* the largest derivative so far, and when */
+    double reached, met_at; /* where methods choose their steps: the time of the derivatives, and of
+                               the last event */
+    double *node;           /* the state there, as for events */
 };
 
 /* Gives a run derivatives in `count` directions, all zero at first; `parameters`: also by

@@ -6,6 +6,8 @@
  * The step from the event to the end of the step of the run is shorter by dt. See tangent.h. */
 #include "run/tangent_events.h"
 
+#include "run/switches.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -111,6 +113,71 @@ static void event_moves(const nh_run *run, int event, const double *node, const 
     take_node(run, node, block);
 }
 
+/* ---- steps that the method chooses ---- */
+
+void nh_tangent_begin_own(nh_run *run, double time)
+{
+    if (run->tangents)
+        run->tangents->reached = time;
+}
+
+/* The own steps keep their lengths: after an event all of them move with it, and the state at the
+ * fixed time at which they are left is one between two of them. */
+bool nh_tangent_reach(nh_run *run, int member, double time)
+{
+    nh_tangent *t = run->tangents;
+    if (!t || !(time > t->reached))
+        return true;
+    const nh_leg leg = {.clock = {t->reached, time - t->reached}, .to = 1};
+    for (int pass = 0; pass < t->passes; pass++) {
+        double *block = nh_tangent_block(t, member, pass),
+               *moves = moves_of(t, t->time, member, pass), shorter[NH_DUAL_PLACES] = {0};
+        nh_kernel_io io = nh_tangent_arguments(run, block, &leg, 0);
+        for (int d = 0; d < WIDTH; d++)
+            shorter[d] = -moves[d];
+        io.time_moves = moves;
+        io.step_moves = shorter;
+        io.bound = nh_switches_bound(run);
+        memcpy(t->at, block, t->block_size * sizeof *block);
+        if (nh_tangent_take_steps(run, &io, block, t->at, 1) != NH_KERNEL_OK)
+            return false;
+        memset(moves, 0, WIDTH * sizeof *moves);
+    }
+    t->reached = time;
+    return true;
+}
+
+bool nh_tangent_follow_own(nh_run *run, const group *g, const nh_leg *leg, nh_step_failure *f)
+{
+    nh_tangent *t = run->tangents;
+    const int member = g->first_member;
+    if (!t)
+        return true;
+    if (!nh_tangent_reach(run, member, nh_clock_at(&leg->clock, leg->to))) {
+        *f = (nh_step_failure){NH_FAILED_TANGENT, leg->from, member, 0, 0};
+        return false;
+    }
+    for (int pass = 0; pass < t->passes; pass++)
+        nh_tangent_take_values(run, g->block, 1, 0, false, nh_tangent_block(t, member, pass));
+    return true;
+}
+
+/* The node to which the derivatives belong: the given one, or, if they are later, their own. */
+static const double *own_node(nh_run *run, int member, const double *from)
+{
+    nh_tangent *t = run->tangents;
+    const size_t n = (size_t)run->system->shape.n, angles = (size_t)run->system->shape.angles;
+    double *block = nh_tangent_block(t, member, 0), *node = t->node;
+    if (t->reached <= from[NODE_T])
+        return from;
+    node[NODE_T] = t->reached;
+    for (size_t i = 0; i < 2 * n; i++)
+        node[NODE_Q + i] = *nh_tangent_number(block, i);
+    for (size_t i = 0; i < angles; i++)
+        node[NODE_Q + 3 * n + i] = *nh_tangent_number(block, 4 * n + i);
+    return node;
+}
+
 /* ---- the event ---- */
 
 /* One pass: from the block at node `from` to `met`, the state at node `at`. */
@@ -164,6 +231,12 @@ bool nh_tangent_meet(nh_run *run, int member, int event, const double *from, con
         return true;
     const double g = fmax(fabs(w->value[0][event]), fabs(w->value[1][event]));
     const double least = g / (to[NODE_T] - from[NODE_T]);
+    if (w->own) {
+        if (!nh_tangent_reach(run, member, from[NODE_T]))
+            return t->meets = false;
+        from = own_node(run, member, from);
+        t->met_at = at[NODE_T];
+    }
     for (int pass = 0; pass < t->passes && done; pass++) {
         double *met = t->met + (size_t)pass * t->block_size;
         double *moves = t->met_time + pass * NH_DUAL_PLACES;
@@ -199,6 +272,7 @@ bool nh_tangent_change(nh_run *run, int event, const double *node)
 void nh_tangent_land(nh_run *run, int member)
 {
     nh_tangent *t = run->tangents;
+    nh_tangent_begin_own(run, t ? t->met_at : 0);
     for (int pass = 0; t && pass < t->passes; pass++) {
         double *block = nh_tangent_block(t, member, pass);
         memcpy(block, t->after + (size_t)pass * t->block_size, t->block_size * sizeof *block);
