@@ -9,7 +9,8 @@
 #include "base/status.h"
 #include "run/attach.h"
 
-/* Derivatives are compared with the exact states of the run after at most so many steps. */
+/* Derivatives are compared with the exact states of the run after at most so many steps; where the
+ * method chooses its own, after each step of the run, so that they are the same ones. */
 enum { TOGETHER = 256 };
 
 /* ---- attached to the run ---- */
@@ -22,7 +23,8 @@ static void free_all(nh_run *run)
 static int64_t next_step(nh_run *run, const nh_clock *clock)
 {
     (void)clock;
-    return run->tangents ? (run->steps / TOGETHER + 1) * TOGETHER : INT64_MAX;
+    const int64_t together = nh_run_adapts(run) ? 1 : TOGETHER;
+    return run->tangents ? (run->steps / together + 1) * together : INT64_MAX;
 }
 
 static int64_t quiet(const nh_run *run)
