@@ -234,6 +234,8 @@ static const specification specifications[] = {
      "do not estimate the error (default: estimate it if that takes less than a second)", 0, 0},
     {"sensitivity", 0, TEXT, OPTIONS_ESTIMATE, AT(sensitivity), "NAME,...",
      "derivatives by parameters, start values (\"start x'\") and inputs, as columns", 0, 0},
+    {"verify", 0, FLAG, OPTIONS_ESTIMATE, AT(verify), NULL,
+     "compare the derivatives at the end with differences of the program", 0, 0},
     {"format", 0, CHOICE, OPTIONS_EXPORT, AT(format),
      "c|fmu|python|sympy|casadi|matlab|modelica|json|latex", "output format", 0, 0},
     {"step", 0, POSITIVE, OPTIONS_EXPORT, AT(step), "H",

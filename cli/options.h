@@ -22,7 +22,7 @@ typedef uint64_t option_groups;
 #define OPTIONS_KEEP OPTION_GROUP(10)      /* --checkpoint, --checkpoint-every, --resume */
 #define OPTIONS_REPRODUCE OPTION_GROUP(11) /* --quick, --out, --threads */
 #define OPTIONS_BENCH OPTION_GROUP(12)     /* --step alone */
-#define OPTIONS_ESTIMATE OPTION_GROUP(13)  /* --estimate, --no-estimate, --sensitivity */
+#define OPTIONS_ESTIMATE OPTION_GROUP(13)  /* --estimate, --sensitivity, --verify */
 #define OPTIONS_CACHE OPTION_GROUP(14)     /* --clear */
 #define OPTIONS_TOLERANCE OPTION_GROUP(15) /* --tolerance, --absolute */
 #define OPTIONS_DENSE OPTION_GROUP(16)     /* --times, --every-time */
@@ -82,8 +82,8 @@ typedef struct options {
     int backend, compensated, around, about, table, format, real, fmi,
         progress;              /* index into the choices of the table: the standard first */
     const char *wheels, *base; /* NULL when not given */
-    bool no_title, drift, megno, relative, robust, keep_symmetries, estimate, no_estimate, no_open,
-        quick, project, clear, refer, latex, expand, json, quiet, help;
+    bool verify, no_title, drift, megno, relative, robust, keep_symmetries, estimate, no_estimate,
+        no_open, quick, project, clear, refer, latex, expand, json, quiet, help;
 } options;
 
 struct command;

@@ -9,6 +9,7 @@
 #include "timing.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* Paths that cannot be written are detected before the computation, not after it. */
 static int check_paths(const options *given)
@@ -20,6 +21,8 @@ static int check_paths(const options *given)
         return complain_report(&report);
     if (given->resume && given->plot)
         return complain("--plot needs all recorded points and cannot be used with --resume");
+    if (given->verify && !given->sensitivity)
+        return complain("--verify compares the derivatives of --sensitivity NAME,...");
     if (given->estimate && given->no_estimate)
         return complain("--estimate and --no-estimate contradict each other");
     return 0;
@@ -144,6 +147,26 @@ static void estimate_error(run_job *job, const options *given)
         remark("%s", report.text);
 }
 
+/* Compares the derivatives at the end with differences. */
+static int verify(run_job *job)
+{
+    const nh_sensitivity *s = job->sensitivity;
+    const int count = nh_sensitivity_outputs(s) * nh_sensitivity_variables(s);
+    const int64_t last = nh_record_rows(job->record) - 1;
+    const int first = nh_record_columns(job->record) - count;
+    nh_report report;
+    double *derivative = malloc(((size_t)count + 1) * sizeof *derivative);
+    if (!derivative)
+        return complain("out of memory"), FAILED;
+    for (int i = 0; i < count; i++)
+        derivative[i] = nh_record_value(job->record, last, first + i);
+    const nh_status status = nh_sensitivity_verify(&job->verified, s, &job->subject.start,
+                                                   &job->how, job->plan, derivative, &report);
+    free(derivative);
+    job->verifies = status == NH_OK;
+    return status == NH_OK ? 0 : complain_report(&report);
+}
+
 static int tell_failure(const run_job *job)
 {
     const char *kept = job->output ? job->output : job->plot;
@@ -173,6 +196,8 @@ static int finish(run_job *job, const options *given)
         estimate_error(job, given);
     if (job->status != NH_OK) /* before mere remarks */
         answer = tell_failure(job);
+    else if (given->verify && !stopped && verify(job) != 0)
+        answer = FAILED;
     remark_simulation(job->simulation);
     if (nh_record_rows(job->record) > 0) {
         if (given->json)

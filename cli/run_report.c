@@ -115,6 +115,13 @@ static void print_derivatives(const run_job *job, int width)
                outputs, variables);
     printf("  %-*s  of the map that the steps compute; start values follow the parameters%s\n",
            width, "derivatives", job->plan->tolerance > 0 ? "; its own steps are kept" : "");
+    const nh_verified *v = &job->verified;
+    if (job->verifies && v->worst >= 0)
+        printf("  %-*s  differences of the program are within %.2g, relative; least so by %s\n",
+               width, "verified", v->difference, nh_sensitivity_variable(s, v->worst)->name);
+    else if (job->verifies)
+        printf("  %-*s  nothing: values of inputs and turns are not compared with differences\n",
+               width, "verified");
 }
 
 /* One digit, since it is an estimate. Below 1e-11 it is mostly rounding. */
@@ -243,25 +250,51 @@ static void print_measures(json *j, const run_job *job)
     json_close_object(j);
 }
 
+/* Some of the derivatives by a variable: those of outputs from `from` on. */
+static void print_column(json *j, const run_job *job, const char *key, int variable, int from,
+                         int to)
+{
+    const int variables = nh_sensitivity_variables(job->sensitivity), first = other_columns(job);
+    json_row(j, key);
+    for (int i = from; i < to; i++)
+        json_real(j, NULL, last_value(job, first + i * variables + variable));
+    json_close_row(j);
+}
+
 static void print_derivatives_json(json *j, const run_job *job)
 {
     const nh_sensitivity *s = job->sensitivity;
-    const int variables = s ? nh_sensitivity_variables(s) : 0, first = other_columns(job);
     if (!s)
         return;
+    const int variables = nh_sensitivity_variables(s), first = other_columns(job),
+              positions = nh_system_directions(job->subject.system),
+              states = positions + job->subject.velocities;
     json_object(j, "sensitivity");
-    json_row(j, "by");
-    for (int k = 0; k < variables; k++)
-        json_text(j, NULL, nh_sensitivity_variable(s, k)->name);
-    json_close_row(j);
-    json_object(j, "derivatives");
-    for (int i = 0; i < nh_sensitivity_outputs(s); i++) {
-        json_row(j, nh_sensitivity_output_name(s, i));
-        for (int k = 0; k < variables; k++)
-            json_real(j, NULL, last_value(job, first + i * variables + k));
-        json_close_row(j);
+    for (int k = 0; k < variables; k++) {
+        json_object(j, nh_sensitivity_variable(s, k)->name);
+        print_column(j, job, "q", k, 0, positions);
+        print_column(j, job, "v", k, positions, states);
+        json_real(j, "energy", last_value(job, first + states * variables + k));
+        json_object(j, "observables");
+        for (int i = states + 1; i < nh_sensitivity_outputs(s); i++)
+            json_real(j, nh_sensitivity_output_name(s, i),
+                      last_value(job, first + i * variables + k));
+        json_close_object(j);
+        json_close_object(j);
     }
     json_close_object(j);
+}
+
+static void print_verified_json(json *j, const run_job *job)
+{
+    const nh_verified *v = &job->verified;
+    if (!job->verifies)
+        return;
+    json_object(j, "verify");
+    json_real(j, "difference", v->worst >= 0 ? v->difference : NAN);
+    json_text(j, "worst",
+              v->worst >= 0 ? nh_sensitivity_variable(job->sensitivity, v->worst)->name : NULL);
+    json_integer(j, "checked", v->checked);
     json_close_object(j);
 }
 
@@ -353,6 +386,7 @@ void print_json(const run_job *job)
     json_integer(&j, "every", nh_simulation_every(job->simulation));
     json_integer(&j, "rows", nh_record_rows(job->record));
     print_derivatives_json(&j, job);
+    print_verified_json(&j, job);
     print_estimate_json(&j, job);
     print_names(&j, job);
     json_text(&j, "output", job->output);

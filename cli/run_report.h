@@ -2,6 +2,8 @@
 #ifndef CLI_RUN_REPORT_H
 #define CLI_RUN_REPORT_H
 
+#include <nonholo_analysis.h>
+
 #include "checkpointing.h"
 #include "subject.h"
 
@@ -13,6 +15,8 @@ typedef struct run_job {
     nh_run_options how;      /* as requested */
     nh_simulation_options wanted;
     nh_sensitivity *sensitivity; /* NULL: not wanted */
+    nh_verified verified;        /* if `verifies` */
+    bool verifies;
     const nh_plan *plan;         /* the simulation's */
     checkpointing checkpointing;
     const char *output, *plot; /* files that were written, or NULL */

@@ -588,6 +588,21 @@ NH_API const nh_plan *nh_fit_plan(const nh_fit *f);
 NH_API int nh_fit_remarks(const nh_fit *f);
 NH_API const char *nh_fit_remark(const nh_fit *f, int index);
 
+/* Checks derivatives of an end state, derivative[outputs][variables] of nh_sensitivity_values,
+ * against central differences of the program, extrapolated from two increments; of several
+ * increments the best counts, since each is wrong by truncation or by round-off. It takes four runs
+ * or more for each parameter and start value. Values of inputs and turns of rotations are left
+ * out. */
+typedef struct nh_verified {
+    double difference; /* the largest, relative to the largest entry of the column or 1 */
+    int worst;         /* the variable; -1: none was checked */
+    int checked;       /* how many */
+} nh_verified;
+NH_API nh_status nh_sensitivity_verify(nh_verified *out, const nh_sensitivity *sensitivity,
+                                       const nh_start_options *start, const nh_run_options *run,
+                                       const nh_plan *plan, const double *derivative,
+                                       nh_report *report);
+
 /* ---- gradients ----------------------------------------------------------------------------- */
 
 /* The derivative of one number by any number of parameters, start values and inputs, backwards

@@ -16,7 +16,7 @@ from ._work import guarded
 from .inputs import Inputs, functions
 from .linearisation import _numbers
 from .notebook import facts_table
-from .system import Projection, Setting, Start, System, _address, _text, as_system, projection_names, start_text, vector
+from .system import Projection, Setting, Start, System, _address, _text, as_system, start_options
 from .trajectory import fill_options, method_text
 
 PROGRESS = dict(H.nh_fit_options._fields_)["progress"]
@@ -141,14 +141,6 @@ def _gather(handle: int, tables: list[_Table], one: bool) -> Fit:
     )
 
 
-def _start(system: System, start: Start, q: Any, v: Any, t0: float, project: Projection) -> tuple[H.nh_start_options, Any]:
-    kept = (None if q is None else vector(q, len(system.coordinates), "q"), None if v is None else vector(v, len(system.velocities), "v"))
-    wanted = H.nh_start_options(size=C.sizeof(H.nh_start_options), t=t0, assignments=start_text(start))
-    wanted.project, wanted.keep, wanted.solve = projection_names(project)
-    wanted.q, wanted.v = (None if array is None else _address(array) for array in kept)
-    return wanted, kept
-
-
 @helpful
 def fit(
     model: Any,
@@ -192,7 +184,7 @@ def fit(
     described = [table.describe() for table in tables]
     array = (H.nh_fit_data * max(1, len(tables)))(*[d for d, _ in described])
     names, kept_names = _unknowns(unknowns)
-    begin, kept_start = _start(system, start, q, v, t0, project)
+    begin, kept_start = start_options(system, start, q, v, t0, project)
     how = H.nh_run_options(size=C.sizeof(H.nh_run_options))
     text = method_text(method, options).encode() if method else None
     fill_options(how, text, step or 0.0, 0, compose, compensated, "auto")  # type: ignore[arg-type]

@@ -12,9 +12,9 @@ from ._library import call, create, lib, own, remarks, warn
 from ._names import helpful
 from ._values import whole
 from ._work import guarded
-from .fitting import _start, _table
+from .fitting import _table
 from .inputs import Inputs, functions
-from .system import Projection, Setting, Start, System, _address, _text, as_system, vector
+from .system import Projection, Setting, Start, System, _address, _text, as_system, start_options, vector
 from .trajectory import fill_options, method_text
 
 PROGRESS = dict(H.nh_gradient_options._fields_)["progress"]
@@ -85,7 +85,7 @@ def gradient(
         raise ValueError("an input that is a Python function cannot be differentiated; give it as an expression or a table")
     data = None if isinstance(at, str) and at in ("end", "integral") else _table(at, weights, 0)
     described, kept_columns = data.describe() if data else (None, None)
-    begin, kept_start = _start(system, start, q, v, t0, project)
+    begin, kept_start = start_options(system, start, q, v, t0, project)
     how = H.nh_run_options(size=C.sizeof(H.nh_run_options))
     text = method_text(method, options).encode() if method else None
     fill_options(how, text, step or 0.0, whole(C.c_int64, 0 if steps is None else steps, "steps"),  # type: ignore[arg-type]

@@ -515,6 +515,15 @@ _ANSWER = {H.NH_NO: False, H.NH_YES: True, H.NH_UNKNOWN: None}
 _KIND = {H.NH_LINEAR: "linear", H.NH_AFFINE: "affine", H.NH_NONLINEAR: "nonlinear"}
 
 
+def start_options(system: System, start: Start, q: Any, v: Any, t0: float, project: Projection) -> tuple[H.nh_start_options, Any]:
+    """How the start of a run is found, and what has to live as long as that."""
+    kept = (None if q is None else vector(q, len(system.coordinates), "q"), None if v is None else vector(v, len(system.velocities), "v"))
+    wanted = H.nh_start_options(size=C.sizeof(H.nh_start_options), t=t0, assignments=start_text(start))
+    wanted.project, wanted.keep, wanted.solve = projection_names(project)
+    wanted.q, wanted.v = (None if array is None else _address(array) for array in kept)
+    return wanted, kept
+
+
 class Facts:
     """Facts about a system. Every field of the C structure ``nh_facts`` is an attribute; answers are True, False or
     None (unknown), and ``driver`` is a name. ``fibration`` gives the group, the dimension of the fibre, and the numbers of
@@ -638,12 +647,7 @@ def as_system(subject: Any, set: Setting | None, input: Inputs | None = None, pe
 
 def choose_start(system: System, t0: float, start: Start, q: Any, v: Any, project: Projection) -> tuple[np.ndarray, np.ndarray]:
     """The start state: the model's start with changes, then whole vectors, then the projection or the model's solve."""
-    given_q = None if q is None else vector(q, len(system.coordinates), "q")
-    given_v = None if v is None else vector(v, len(system.velocities), "v")
-    wanted = H.nh_start_options(size=C.sizeof(H.nh_start_options), t=t0, assignments=start_text(start))
-    wanted.project, wanted.keep, wanted.solve = projection_names(project)
-    wanted.q = None if given_q is None else _address(given_q)
-    wanted.v = None if given_v is None else _address(given_v)
+    wanted, kept = start_options(system, start, q, v, t0, project)
     first_q, first_v = np.zeros(len(system.coordinates)), np.zeros(len(system.velocities))
     begin = lambda: call(lib.nh_system_begin, system._handle, C.byref(wanted), _address(first_q), _address(first_v))
     given = functions(system._given)

@@ -21,7 +21,7 @@ from .inputs import Inputs
 from .notebook import Frame, Picture, curves, drawn, facts_table, remark_list, size_of, table, written
 from .progress import Bar, Progress
 from .recording import record_at
-from .system import Projection, Setting, Start, System, _address, _text, as_system, choose_start
+from .system import Projection, Setting, Start, System, _address, _text, as_system, choose_start, start_options
 
 PAUSE = 0.1  # seconds between two checks of the keyboard and updates of the bar
 FIRST_PIECE = 1000  # steps per piece, for a run that is advanced in pieces
@@ -126,7 +126,24 @@ class Trajectory(Immutable):
     @property
     def observables(self) -> dict[str, np.ndarray]:
         """The observables by name."""
-        return {name: self[name] for name in self.columns[self._energy_column + 1 :]}
+        return {name: self[name] for name in self.columns[self._energy_column + 1 : self._derivatives]}
+
+    @property
+    def _derivatives(self) -> int:
+        """The first column that is a derivative, or the number of columns."""
+        shape = self._simulation.sensitive
+        return len(self.columns) - (len(shape[0]) * len(shape[1]) if shape else 0)
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """The derivatives that ``sensitivity`` has asked for: an array with the axes time, output, variable, whose ``by`` and ``outputs``
+        are their names."""
+        if self._simulation.sensitive is None:
+            raise ValueError("the run was made without derivatives: simulate(..., sensitivity=NAMES)")
+        outputs, by = self._simulation.sensitive
+        rows = self._columns(self._derivatives, len(outputs) * len(by)).reshape(-1, len(outputs), len(by)).view(Sensitivity)
+        rows.outputs, rows.by = outputs, by
+        return rows
 
     @property
     def multipliers(self) -> np.ndarray:
@@ -264,11 +281,35 @@ class Trajectory(Immutable):
         return facts_table(facts) + table(["", "start", "end"], ends) + picture + remark_list(self.remarks)
 
 
+class Sensitivity(np.ndarray):
+    """Derivatives of a run, see :attr:`Trajectory.sensitivity`."""
+
+    by: list[str]
+    outputs: list[str]
+
+    def __array_finalize__(self, of: Any) -> None:
+        self.by, self.outputs = getattr(of, "by", []), getattr(of, "outputs", [])
+
+
+class _Variables:
+    """What a run is differentiated by."""
+
+    def __init__(self, system: System, names: str | Iterable[str], begin: Any):
+        wanted, self._kept = begin
+        text = names if isinstance(names, str) else ",".join(names)
+        self.handle = create(lib.nh_sensitivity_create, system._handle, text.encode(), C.addressof(wanted))
+        own(self, lib.nh_sensitivity_free, self.handle)
+        outputs, variables = lib.nh_sensitivity_outputs(self.handle), lib.nh_sensitivity_variables(self.handle)
+        variable = lambda i: C.cast(lib.nh_sensitivity_variable(self.handle, i), C.POINTER(H.nh_varied)).contents.name.decode()
+        self.names = ([_text(lib.nh_sensitivity_output_name(self.handle, i)) for i in range(outputs)], [variable(i) for i in range(variables)])
+
+
 class _Simulation(Immutable):
     """The library's simulation, with the record and the run that belong to it."""
 
-    def __init__(self, system: System, options: H.nh_simulation_options, kept: Any = None):
-        self.system, self._kept = system, (options, kept)  # keeps alive the functions that the library calls
+    def __init__(self, system: System, options: H.nh_simulation_options, kept: Any = None, variables: _Variables | None = None):
+        self.system, self._kept = system, (options, kept, variables)  # keeps alive the functions that the library calls
+        self.sensitive = variables.names if variables else None
         self.handle = create(lib.nh_simulation_create, system._handle, C.byref(options))
         own(self, lib.nh_simulation_free, self.handle)
         self.plan: H.nh_plan = lib.nh_simulation_plan(self.handle).contents
@@ -476,7 +517,8 @@ def simulate(
     estimate: bool | None = None, input: Inputs | None = None, input_period: float | None = None,
     times: Any = None, every_time: float | None = None,
     stop: str | Iterable[str] | None = None, section: str | None = None, on_event: OnEvent | None = None,
-    events: Events | None = None, observe: str | Iterable[str] | None = None, **options: Any,
+    events: Events | None = None, observe: str | Iterable[str] | None = None,
+    sensitivity: str | Iterable[str] | None = None, **options: Any,
 ) -> Trajectory:
     """Computes one trajectory; gives the same numbers as ``nonholo run``, bit for bit.
 
@@ -551,6 +593,13 @@ def simulate(
     with ``resume`` set to it. It is written every minute, or at the interval ``checkpoint_every`` (``"30s"``, ``"10m"``,
     ``"2h"``, or a number of steps), and at Ctrl-C, and is removed when the run is complete.
 
+    ``sensitivity`` names parameters, start values (``"start x'"``) and inputs that are tables by which the run is differentiated; ``"all"``
+    means all of them. The derivatives are :attr:`Trajectory.sensitivity`.
+
+    >>> run = nonholo.simulate("chaplygin-sleigh", "gauss", step=0.1, time=5, sensitivity="J,a")
+    >>> run.sensitivity.shape, run.sensitivity.by, run.sensitivity.outputs[:3]
+    ((51, 8, 2), ['J', 'a'], ['x1', 'x2', 'theta'])
+
     >>> import os, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "run.npz")
@@ -580,7 +629,11 @@ def simulate(
     want.section, want.observe, want.model_text = names_of(section), names_of(observe), beginning.system._model_text
     keep_files(want, output, checkpoint, checkpoint_every, resume)
     wanted = choose(SWITCH, estimate, "estimate")
-    trajectory = _carry_out(_Simulation(beginning.system, want, (how, kept)), progress, wanted)
+    variables = None
+    if sensitivity is not None:
+        variables = _Variables(beginning.system, sensitivity, start_options(beginning.system, start, q, v, t0, project))
+        want.sensitivity = variables.handle
+    trajectory = _carry_out(_Simulation(beginning.system, want, (how, kept), variables), progress, wanted)
     warn(trajectory.remarks)
     return trajectory
 

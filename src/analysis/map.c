@@ -168,6 +168,7 @@ nh_status nh_map_apply(nh_map *m, double t, const double *q, const double *v, co
         return status;
     memcpy(m->start, m->run->group->block, m->run->state_size * sizeof *m->start);
     nh_backward_restart(m->backward);
+    nh_backward_plan(m->backward, steps);
     status = nh_backward_advance(m->backward, steps, 0, report);
     m->applied = status == NH_OK;
     if (m->applied)

@@ -40,6 +40,31 @@ void nh_recording_widen(nh_recording *r)
 
 /* ---- the recorder ---- */
 
+/* Where an argument is kept; the time is in the last place. */
+static uint32_t place_of(const nh_recorder *r, const nh_tape_input *in)
+{
+    const double *from = in->kind == NH_Q   ? r->q
+                         : in->kind == NH_V ? r->v
+                         : in->kind == NH_X ? r->x
+                                            : r->u;
+    return in->kind == NH_TIME ? 0 : 1 + (uint32_t)(from - r->q) + in->index;
+}
+
+static bool find_places(nh_recorder *r)
+{
+    for (int fn = 0; fn < NH_FN_COUNT; fn++) {
+        const nh_tape *t = r->tape[fn];
+        if (!t)
+            continue;
+        r->place[fn] = malloc((t->inputs + 1) * sizeof **r->place);
+        if (!r->place[fn])
+            return false;
+        for (size_t i = 0; i < t->inputs; i++)
+            r->place[fn][i] = place_of(r, t->input + i);
+    }
+    return true;
+}
+
 bool nh_recorder_open(nh_recorder *r, size_t n)
 {
     size_t x = n, most = 0;
@@ -53,20 +78,23 @@ bool nh_recorder_open(nh_recorder *r, size_t n)
         if (t && t->inputs > most)
             most = t->inputs;
     }
-    r->q = calloc(2 * n + x + r->inputs + 2 * most + 1, sizeof *r->q);
-    if (!r->q)
+    r->room = calloc(1 + 2 * n + x + r->inputs + 2 * most + 1, sizeof *r->room);
+    if (!r->room)
         return false;
+    r->q = r->room + 1; /* after the time */
     r->v = r->q + n;
     r->x = r->v + n;
     r->u = r->x + x; /* followed by weights of results */
     r->out = r->u + r->inputs + most;
     nh_recording_widen(&r->recording);
-    return !r->recording.failed;
+    return !r->recording.failed && find_places(r);
 }
 
 void nh_recorder_close(nh_recorder *r)
 {
-    free(r->q);
+    for (int fn = 0; fn < NH_FN_COUNT; fn++)
+        free(r->place[fn]);
+    free(r->room);
     free(r->adjoint);
     free(r->recording.arc);
     free(r->recording.call);
@@ -85,56 +113,27 @@ void nh_recorder_begin(nh_recorder *r, uint32_t nodes)
 
 /* ---- calls ---- */
 
-static double *argument(nh_recorder *r, const nh_tape_input *in)
-{
-    switch (in->kind) {
-    case NH_Q:
-        return r->q + in->index;
-    case NH_V:
-        return r->v + in->index;
-    case NH_X:
-        return r->x + in->index;
-    default:
-        return r->u + in->index;
-    }
-}
-
-static const nh_recorded *given(const nh_tape_input *in, const void *q, const void *v,
-                                const void *x, const void *u)
-{
-    switch (in->kind) {
-    case NH_Q:
-        return (const nh_recorded *)q + in->index;
-    case NH_V:
-        return (const nh_recorded *)v + in->index;
-    case NH_X:
-        return (const nh_recorded *)x + in->index;
-    default:
-        return (const nh_recorded *)u + in->index;
-    }
-}
-
 /* Keeps the arguments of a call; whether any of them is varied. */
-static bool keep_arguments(nh_recorder *r, const nh_tape *tape, double t, const void *q,
-                           const void *v, const void *x, const void *u)
+static bool keep_arguments(nh_recorder *r, int fn, double t, const void *q, const void *v,
+                           const void *x, const void *u)
 {
     nh_recording *to = &r->recording;
+    const nh_tape *tape = r->tape[fn];
     const size_t need = to->arguments + tape->inputs;
     size_t room = to->arguments_room;
     if (!ensure(to, (void **)&to->argument_node, &room, need, sizeof *to->argument_node) ||
         !ensure(to, (void **)&to->argument, &to->arguments_room, need, sizeof *to->argument))
         return false;
-    uint32_t varied = 0;
+    const nh_recorded time = {t, 0, 0};
+    const nh_recorded *given[NH_INPUT_KINDS] = {
+        [NH_TIME] = &time, [NH_Q] = q, [NH_V] = v, [NH_X] = x, [NH_U] = u};
+    double *argument = to->argument + to->arguments;
+    uint32_t *node = to->argument_node + to->arguments, varied = 0;
     for (size_t i = 0; i < tape->inputs; i++) {
-        const nh_tape_input *in = tape->input + i;
-        nh_recorded number = {t, 0, 0};
-        if (in->kind != NH_TIME) {
-            number = *given(in, q, v, x, u);
-            *argument(r, in) = number.value;
-        }
-        to->argument[to->arguments + i] = number.value;
-        to->argument_node[to->arguments + i] = number.node;
-        varied |= number.node;
+        const nh_recorded *number = given[tape->input[i].kind] + tape->input[i].index;
+        r->room[r->place[fn][i]] = argument[i] = number->value;
+        node[i] = number->node;
+        varied |= number->node;
     }
     return varied != 0;
 }
@@ -147,7 +146,7 @@ int nh_recorder_call(const void *self, int fn, double t, const void *q, const vo
     const nh_tape *tape = r->tape[fn];
     nh_recorded *result = out;
     const bool varied =
-        keep_arguments(r, tape, t, q, v, x, u) &&
+        keep_arguments(r, fn, t, q, v, x, u) &&
         ensure(to, (void **)&to->call, &to->calls_room, to->calls + 1, sizeof *to->call);
     const int status = r->call[fn](r->self, fn, t, r->q, r->v, r->x, r->out, r->u);
     if (varied) {
@@ -191,11 +190,10 @@ static void sweep_call(nh_recorder *r, const nh_recorded_call *call)
         counts |= weight[i] != 0;
     if (!counts)
         return;
-    double t = 0;
     for (size_t i = 0; i < tape->inputs; i++)
-        *(tape->input[i].kind == NH_TIME ? &t : argument(r, tape->input + i)) = value[i];
+        r->room[r->place[call->fn][i]] = value[i];
     memcpy(r->u + r->inputs, weight, tape->outputs * sizeof *weight);
-    r->product[call->fn](r->product_self, call->fn, t, r->q, r->v, r->x, r->out, r->u);
+    r->product[call->fn](r->product_self, call->fn, r->room[0], r->q, r->v, r->x, r->out, r->u);
     for (size_t i = 0; i < tape->inputs; i++)
         r->adjoint[node[i]] += r->out[i]; /* those that are not varied share node 0 */
 }

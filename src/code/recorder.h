@@ -22,6 +22,8 @@ typedef struct nh_recorder {
     const void *self, *product_self;
     size_t inputs;                         /* numbers given as NH_U */
     double *q, *v, *x, *u, *out, *adjoint; /* arguments and results; derivatives by nodes */
+    double *room;                          /* a time, and all arguments after it */
+    uint32_t *place[NH_FN_COUNT];          /* of each input of a tape in it */
     size_t adjoint_room;
 } nh_recorder;
 

@@ -110,10 +110,12 @@ static void take_block(nh_adjoint *a, const double *before)
     const size_t low = 2 * (size_t)s->n, end = 2 * low + (size_t)s->angles;
     const size_t given = a->run->state_size;
     const nh_problem *p = a->system->mechanics->problem;
-    for (size_t i = 0; i < a->numbers; i++) {
-        a->block[i].value = i < given ? before[i] : p->parameter[i - given].value;
-        a->block[i].node = i >= low && i < end ? 0 : (uint32_t)i + 1;
-    }
+    for (size_t i = 0; i < given; i++)
+        a->block[i] = (nh_recorded){before[i], (uint32_t)i + 1, 0};
+    for (size_t i = given; i < a->numbers; i++)
+        a->block[i] = (nh_recorded){p->parameter[i - given].value, (uint32_t)i + 1, 0};
+    for (size_t i = low; i < end; i++)
+        a->block[i].node = 0;
     nh_recorder_begin(&a->recorder, (uint32_t)a->numbers);
 }
 

@@ -49,7 +49,7 @@ void nh_backward_restart(nh_backward *s)
     for (int i = 0; i < s->count; i++)
         nh_pack_free(&s->kept[i].state);
     s->count = s->stretches = 0;
-    s->moves = 0;
+    s->moves = s->planned = 0;
     s->used = s->most = 0;
     s->spacing = FIRST_SPACING;
     s->journal.shifts = false;
@@ -74,6 +74,11 @@ void nh_backward_free(nh_backward *s)
 nh_adjoint *nh_backward_adjoint(nh_backward *s)
 {
     return s->adjoint;
+}
+
+void nh_backward_plan(nh_backward *s, int64_t moves)
+{
+    s->planned = moves;
 }
 
 int64_t nh_backward_moves(const nh_backward *s)
@@ -156,6 +161,14 @@ static bool keep(nh_backward *s)
 
 /* ---- moves ---- */
 
+/* What the next moves do is noted: briefly, or with all that is needed to take them back. */
+static void watch(nh_backward *s, bool brief)
+{
+    s->journal.brief = brief;
+    s->journal.last = false;
+    nh_run_keep_journal(s->run, &s->journal);
+}
+
 static bool note_stretch(nh_backward *s, double length)
 {
     if (s->stretches > 0 && s->stretch[s->stretches - 1].length == length)
@@ -196,14 +209,14 @@ nh_status nh_backward_advance(nh_backward *s, int64_t moves, double length, nh_r
 {
     nh_run *run = s->run;
     nh_status status = note_stretch(s, length) ? NH_OK : nh_fail_memory(report);
-    s->journal.brief = true;
-    nh_run_keep_journal(run, &s->journal);
+    watch(s, true);
     while (moves > 0 && status == NH_OK && nh_run_ended(run, 0, NULL) < 0) {
         if (s->moves % s->spacing == 0 && !keep(s))
             return nh_fail_memory(report);
         const int64_t room = s->spacing - s->moves % s->spacing, many = room < moves ? room : moves,
                       before = run->steps;
         nh_journal_begin_move(&s->journal);
+        s->journal.last = s->moves + many == s->planned;
         status = take(run, many, length, report);
         const bool ended = nh_run_ended(run, 0, NULL) >= 0;
         const int64_t done = length == 0 ? run->steps - before + ended : many;
@@ -225,6 +238,7 @@ static nh_status unpack(nh_backward *s, const nh_pack *from, nh_report *report)
 nh_status nh_backward_return(nh_backward *s, const nh_backward_state *from, int64_t node,
                              nh_report *report)
 {
+    watch(s, true);
     const nh_status status = unpack(s, &from->state, report);
     return status == NH_OK ? nh_backward_go(s, from->node, node, report) : status;
 }
@@ -245,16 +259,16 @@ static nh_status repeat(nh_backward *s, const nh_backward_state *first, int64_t 
                         nh_report *report)
 {
     nh_journal *j = &s->journal;
+    watch(s, false);
     nh_status status = unpack(s, &first->state, report);
-    j->brief = false;
     j->items = 0;
     j->shifts = first->shifted;
-    nh_run_keep_journal(s->run, j);
     for (int64_t node = first->node; node < to && status == NH_OK; node++) {
         nh_backward_move *m = s->move + (node - first->node);
         *m = (nh_backward_move){.first = j->items, .shifted = j->shifts};
         nh_run_inner_state(s->run, 0, &m->time, NULL, NULL);
         nh_journal_begin_move(j);
+        j->last = node + 1 == s->moves && s->moves == s->planned;
         status = nh_backward_go(s, node, node + 1, report);
         m->last = j->items;
         m->other = j->events || j->inputs || m->shifted || m->first == m->last;
@@ -342,13 +356,15 @@ static nh_status sweep_moves(nh_backward *s, const nh_backward_state *first, int
     return status;
 }
 
-/* How many moves the rest of the memory allows, for which a step and its start are noted. Where
- * moves may have to be repeated one by one, the way to them is short. */
+/* How many moves the rest of the memory allows, for which a step is noted, and its start where the
+ * method starts again now and then. Where moves may have to be repeated one by one, the way to them
+ * is short. */
 static int64_t moves_at_once(const nh_backward *s)
 {
-    const size_t half = s->memory / 2, each = 2 * s->run->state_size * sizeof(double);
-    const int64_t most = half > each ? (int64_t)(half / each) : 1;
     const bool repeats = s->run->inputs || s->run->crossings;
+    const size_t half = s->memory / 2, state = s->run->state_size * sizeof(double),
+                 each = repeats ? 2 * state : state;
+    const int64_t most = half > each ? (int64_t)(half / each) : 1;
     return repeats && most > FEW_MOVES ? FEW_MOVES : most;
 }
 
@@ -378,10 +394,9 @@ static nh_status sweep_range(nh_backward *s, const nh_backward_state *first, int
         return make_room(s, moves) ? sweep_moves(s, first, to, d, report) : nh_fail_memory(report);
     const int64_t parts = parts_of(s, first->state.size, moves, at_once);
     nh_backward_state *part = calloc((size_t)parts, sizeof *part);
+    watch(s, true);
     nh_status status = part ? unpack(s, &first->state, report) : nh_fail_memory(report);
     int64_t made = 1;
-    nh_run_keep_journal(s->run, &s->journal);
-    s->journal.brief = true;
     for (; made < parts && status == NH_OK; made++) {
         const int64_t node = first->node + moves * made / parts;
         const int64_t before = made > 1 ? part[made - 1].node : first->node;

@@ -27,6 +27,8 @@ void nh_backward_restart(nh_backward *s);
 /* Advances the run by so many moves: by its own steps, or, unless `length` is 0, by steps of this
  * length. Less if an event ends it. */
 nh_status nh_backward_advance(nh_backward *s, int64_t moves, double length, nh_report *report);
+/* The run ends after so many moves: there, inputs keep the values from the left. */
+void nh_backward_plan(nh_backward *s, int64_t moves);
 int64_t nh_backward_moves(const nh_backward *s);
 /* Whether the last move was more than a step: because of an event, or only of inputs that were
  * given new values at its end. */

@@ -32,6 +32,7 @@ struct nh_backward {
     nh_backward_stretch *stretch;
     int stretches;
     int64_t moves, spacing; /* all, and those between two states that are kept */
+    int64_t planned;        /* after which the run ends; 0: it may go on */
     nh_backward_state *kept;
     int count, room;
     size_t memory, used, most; /* bytes: allowed, of states at present, and at once */

@@ -170,14 +170,18 @@ static nh_status take_some(nh_backward *s, const nh_backward_state *from, int64_
                            nh_report *report)
 {
     nh_status status = nh_backward_return(s, from, node, report);
-    if (status != NH_OK)
+    if (status != NH_OK) {
+        nh_run_keep_journal(s->run, NULL);
         return status;
+    }
     nh_tangent_attach(s->run, s->tangent);
+    s->journal.last = node + 1 == s->moves && s->moves == s->planned;
     status = set_directions(s, c, first, count) ? nh_backward_go(s, node, node + 1, report)
                                                 : nh_fail_memory(report);
     for (size_t k = 0; k < count && status == NH_OK; k++)
         s->moved[first + k] = product(s, k, d);
     nh_tangent_detach(s->run);
+    nh_run_keep_journal(s->run, NULL);
     return status;
 }
 

@@ -426,7 +426,8 @@ static void resume(nh_run *run, const nh_clock *clock)
     if (!run->inputs)
         return;
     run->inputs->next = next_change(run, clock->step, now_of(run, clock));
-    run->inputs->lingers = some_end_here(run, clock->step, now_of(run, clock));
+    run->inputs->lingers =
+        nh_journal_ends(run) && some_end_here(run, clock->step, now_of(run, clock));
 }
 
 /* ---- in the loop ---- */
@@ -498,7 +499,7 @@ static nh_status act(nh_run *run, const nh_stop *stop, nh_report *report)
     const double t = now_of(run, stop->clock);
     if (!in || t < in->next - early * stop->clock->step)
         return NH_OK;
-    in->lingers = stop->last && some_end_here(run, stop->clock->step, t);
+    in->lingers = stop->last && nh_journal_ends(run) && some_end_here(run, stop->clock->step, t);
     nh_contacts_meet_jump(run, t);
     for (int i = 0; i < run->members && status == NH_OK; i++)
         if (!is_retired(run, i))

@@ -42,6 +42,11 @@ void nh_journal_begin_move(nh_journal *j)
     j->events = j->inputs = j->shifts = false;
 }
 
+bool nh_journal_ends(const nh_run *run)
+{
+    return !run->journal || run->journal->last;
+}
+
 void nh_journal_note(nh_run *run, bool start, const nh_leg *leg, const double *before)
 {
     nh_journal *j = run->journal;

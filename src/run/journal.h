@@ -22,6 +22,7 @@ struct nh_journal {
     bool inputs; /* ... after its only leg; the state before that is `end` */
     bool shifts; /* the last step ended at an event, so its end has a time of its own */
     double *end; /* [state_size] */
+    bool last;   /* the run ends with the present move: inputs stay at the end of a table */
     bool failed; /* out of memory */
 };
 
@@ -30,6 +31,8 @@ void nh_run_keep_journal(nh_run *run, nh_journal *journal);
 void nh_journal_free(nh_journal *journal);
 
 void nh_journal_begin_move(nh_journal *journal);
+/* Whether the run stops where the present call does. */
+bool nh_journal_ends(const nh_run *run);
 /* The leg begins, or the method was started for it, from the state of this block. */
 void nh_journal_note(nh_run *run, bool start, const nh_leg *leg, const double *before);
 void nh_journal_note_event(nh_run *run);

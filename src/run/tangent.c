@@ -85,7 +85,8 @@ static bool make_room(nh_tangent *t, const nh_run *run)
                                     NH_DUAL_PLACES);
     t->table = calloc((size_t)t->count, sizeof *t->table);
     t->node = nh_aligned_doubles(NH_NODE_SIZE((size_t)s->n, (size_t)s->angles));
-    if (!t->node || !t->blocks || !t->time || !t->engine.scratch || !t->values || !t->normals || !t->table)
+    if (!t->node || !t->blocks || !t->time || !t->engine.scratch || !t->values || !t->normals ||
+        !t->table)
         return false;
     t->saved = t->blocks + passes * t->block_size;
     t->at = t->saved + passes * t->block_size;

@@ -48,6 +48,7 @@ nh_suggest_text nh_fit_suggest_column(const nh_system *system, const char *name)
         nh_suggest_offer(&suggest, nh_system_velocity_name(system, i));
     for (int i = 0; i < nh_system_observables(system); i++)
         nh_suggest_offer(&suggest, nh_system_observable_name(system, i));
+    nh_suggest_offer(&suggest, "energy");
     return nh_suggest_end(&suggest);
 }
 

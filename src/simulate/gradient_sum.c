@@ -77,7 +77,7 @@ static nh_status go(nh_gradient *g, int64_t moves, double length, nh_report *rep
         const int64_t done = nh_backward_moves(g->backward);
         bool inputs;
         if (status == NH_OK && each && nh_backward_breaks(g->backward, &inputs) &&
-            !(note_break(g, done - !inputs, false) && note_break(g, done, inputs)))
+            !((inputs || note_break(g, done - 1, false)) && note_break(g, done, inputs)))
             status = nh_fail_memory(report);
         if (status == NH_OK && o->progress && (!each || done % TOGETHER == 0) &&
             o->progress(o->user, done, 2 * g->moves_planned) != 0)
@@ -87,14 +87,18 @@ static nh_status go(nh_gradient *g, int64_t moves, double length, nh_report *rep
 }
 
 /* To the time of a row of the data: by steps of the run, if these meet it. */
-static nh_status go_to(nh_gradient *g, double t, nh_report *report)
+static nh_status go_to(nh_gradient *g, double t, bool last, nh_report *report)
 {
+    const int64_t before = nh_backward_moves(g->backward);
     double now;
     nh_run_state(g->run, 0, &now, NULL, NULL);
     const double steps = (t - now) / g->plan.step;
-    if (fabs(steps - rint(steps)) <= whole * fmax(1, steps))
-        return go(g, (int64_t)rint(steps), 0, report);
-    const int64_t equal = (int64_t)fmax(1, ceil(steps - whole));
+    const bool meets = fabs(steps - rint(steps)) <= whole * fmax(1, steps);
+    const int64_t equal = meets ? (int64_t)rint(steps) : (int64_t)fmax(1, ceil(steps - whole));
+    if (last)
+        nh_backward_plan(g->backward, before + equal);
+    if (meets)
+        return go(g, equal, 0, report);
     return go(g, equal, (t - now) / (double)equal, report);
 }
 
@@ -144,7 +148,7 @@ static nh_status go_through_data(nh_gradient *g, nh_report *report)
     g->row = calloc((size_t)data->rows + 1, sizeof *g->row);
     nh_status status = g->row ? check_times(g, report) : nh_fail_memory(report);
     for (int64_t i = 0; i < data->rows && status == NH_OK; i++) {
-        status = go_to(g, data->t[i], report);
+        status = go_to(g, data->t[i], i + 1 == data->rows, report);
         if (status == NH_OK)
             status = take_row(g, i, report);
     }
@@ -156,6 +160,8 @@ nh_status nh_gradient_run(nh_gradient *g, nh_report *report)
     const double begun = nh_clock_seconds();
     nh_status status = NH_OK;
     g->moves_planned = g->plan.steps + (g->plan.rest > 0);
+    if (g->options.at != NH_GRADIENT_DATA)
+        nh_backward_plan(g->backward, g->moves_planned);
     if (g->options.at == NH_GRADIENT_DATA)
         status = go_through_data(g, report);
     else {

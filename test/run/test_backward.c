@@ -114,7 +114,9 @@ static void compare_model(const nh_system *system, const char *method, double st
                .steps = steps,
                .q = q,
                .v = v};
-    if (nh_system_start(system, NULL, q, v, NULL) == NH_OK)
+    /* off the constraints, nothing controls the errors of steps that a method chooses */
+    const bool chooses = strstr(method, "tolerance=") && nh_system_constraints(system) > 0;
+    if (!chooses && nh_system_start(system, NULL, q, v, NULL) == NH_OK)
         compare(&x, method, 20000);
 }
 

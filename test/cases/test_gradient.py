@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""test_gradient.py NONHOLO: gradients that are known from another program (gradient.json), those of sensitivity.json, against
+derivatives forwards, closed forms and differences."""
+
+import math
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "cli"))
+sys.path.insert(0, HERE)
+import table as tables  # noqa: E402
+from harness import Program, cases_in_folders, check, run_all, same  # noqa: E402
+from test_sensitivity import flattened, words_of  # noqa: E402
+
+SLEIGH = os.path.join(HERE, "models/d-sleigh.nh")
+BOUNCE = os.path.join(HERE, "models/d-bounce.nh")
+STEERED = os.path.join(HERE, "models/d-steered.nh")
+TABLES = ["--input", "push:{0}=[0 -0.2; 0.5 0.3; 1 0.8; 1.5 -0.2; 2 0.3]", "--input", "torque:{0}=[0 -0.3; 0.52 0.2; 1.01 0; 1.5 -0.2]"]
+
+SPRING = """model spring
+parameter m = 2, k = 3
+parameter w = sqrt(k/m)
+coordinate x
+lagrangian m/2*x'^2 - k/2*x^2
+start x = 1
+observe square = x^2
+"""
+
+CHAIN = """model chain
+parameter m1 = 1, m2 = 1.3, m3 = 0.8, k0 = 1.5, k1 = 1.2, k2 = 0.9
+coordinate x, y, z
+lagrangian m1*x'^2/2 + m2*y'^2/2 + m3*z'^2/2 - k0*x^2/2 - k1*(y - x)^2/2 - k2*(z - y)^2/2 - 0.1*(y - x)^4 - 0.2*(z - y)^4
+start x = 1
+observe cost = x^2 + y^2 + z^2
+"""
+
+DRIVEN = """model driven
+parameter c = 0.3
+input u = 0
+coordinate x
+lagrangian x'^2/2 - x^2/2
+force x = u - c*x'
+start x = 0.2
+observe effort = u^2
+"""
+
+
+def close(found, expected, tolerance, what):
+    check(abs(found - expected) <= tolerance, f"{what}: {found!r}, expected {expected!r}")
+
+
+def run_case(program, case):
+    words = ["gradient", os.path.join(HERE, case["model"]), "--of", case["of"], "--by", "all", "--method", case["method"],
+             "--step", repr(case["step"]), "--steps", str(case["steps"])]
+    found = program.json(*words)
+    close(found["value"], case["value"], case["tolerance"] * abs(case["value"]), "value")
+    most = max(abs(value) for value in case["gradient"].values())
+    for name, value in case["gradient"].items():
+        close(found["gradient"][name], value, case["tolerance"] * most, name)
+    little = program.json(*words, "--memory", "200k")
+    same(little["gradient"], found["gradient"], "gradients do not depend on the memory")
+    check(little["memory"] < 200000, f"200 kB were allowed, {little['memory']} bytes used")
+
+
+def run_known(program, case):
+    """One output of the cases of derivatives forwards, here backwards."""
+    columns = flattened(case["derivative"])
+    output = case["outputs"][0]
+    found = program.json("gradient", *words_of(case)[1:], "--of", output, "--by", ",".join(case.get("parameters") or case["inputs"]))
+    for name, column in columns.items():
+        close(found["gradient"][name], column[0], case["tolerance"] * max(1, *map(abs, column)), f"d({output})/d({name})")
+
+
+def compare(program, model, of, *words, tolerance=1e-11):
+    """Backwards and forwards."""
+    back = program.json("gradient", model, "--of", of, "--by", "all", *words)
+    by = program.json("run", model, "--sensitivity", "all", *words)["sensitivity"]
+    same(list(back["gradient"]), list(by))
+    most = max(abs(one["observables"].get(of, one["energy"])) for one in by.values())
+    for name, one in by.items():
+        expected = one["energy"] if of == "energy" else one["observables"][of]
+        close(back["gradient"][name], expected, tolerance * most, f"{model} {of} by {name}")
+
+
+def case_agrees_with_derivatives_forwards(program, folder):
+    for model in "rattleback", "chaplygin-ball", "roller-racer", "snakeboard":
+        compare(program, model, "energy", "--method", "dop853", "--step", "0.02", "--time", "0.4")
+    path = written(folder, CHAIN)
+    for method in "leapfrog", "gauss:stages=2", "discrete-gradient", "newmark", "rk4":
+        compare(program, path, "cost", "--method", method, "--step", "0.05", "--steps", "60")
+    compare(program, path, "cost", "--method", "gauss", "--compose", "suzuki", "--step", "0.05", "--steps", "40")
+    compare(program, path, "cost", "--tolerance", "1e-9", "--time", "3", tolerance=1e-9)
+
+
+def case_through_events_and_inputs(program, folder):
+    compare(program, BOUNCE, "energy", "--method", "gauss", "--step", "0.01", "--time", "1.6")
+    compare(program, BOUNCE, "energy", "--time", "1.6", tolerance=1e-9)
+    compare(program, BOUNCE, "energy", "--method", "gauss", "--step", "0.01", "--time", "1.6", "--stop", "hit")
+    for kind in "held", "linear", "spline":
+        compare(program, STEERED, "energy", "--method", "gauss", "--step", "0.1", "--time", "2.2", *[word.format(kind) for word in TABLES])
+
+
+def written(folder, text):
+    path = os.path.join(folder, text.split()[1] + ".nh")
+    with open(path, "w") as file:
+        file.write(text)
+    return path
+
+
+def case_names(program, folder):
+    found = program.json("gradient", written(folder, CHAIN), "--of", "cost", "--by", "m*, start x", "--set", "m2=1.4", "--time", "2")
+    same(list(found["gradient"]), ["m1", "m2", "m3", "start x"])
+
+
+def case_integrals(program, folder):
+    """Of cos(w t)^2, w^2 = k/m, by k; and of an input that is held."""
+    path, k, m, time = written(folder, SPRING), 3.0, 2.0, 2.0
+    found = program.json("gradient", path, "--of", "square", "--at", "integral", "--by", "k,start x", "--method", "gauss:stages=4",
+                         "--step", "0.02", "--time", str(time))
+    w = math.sqrt(k / m)
+    close(found["value"], time / 2 + math.sin(2 * w * time) / (4 * w), 1e-12, "integral")
+    by_w = time * math.cos(2 * w * time) / (2 * w) - math.sin(2 * w * time) / (4 * w * w)
+    close(found["gradient"]["k"], by_w / (2 * w * m), 1e-11, "by k")
+    close(found["gradient"]["start x"], 2 * found["value"], 1e-11, "by start x")
+    values = [0.5, -1.0, 2.0]
+    points = "; ".join(f"{t} {u}" for t, u in zip((0, 0.5, 1), values))
+    found = program.json("gradient", written(folder, DRIVEN), "--of", "effort", "--at", "integral", "--by", "u", "--input", f"u:held=[{points}]",
+                         "--method", "gauss", "--step", "0.05", "--time", "1.5")
+    close(found["value"], sum(u * u for u in values) / 2, 1e-13, "effort")
+    for i, u in enumerate(values):
+        close(found["gradient"][f"u[{i}]"], u, 1e-13, f"u[{i}]")
+
+
+def case_integrals_with_inputs_agree_with_differences(program, folder):
+    path = written(folder, DRIVEN)
+
+    def at(third):
+        return program.json("gradient", path, "--of", "energy", "--at", "integral", "--by", "u", "--input", f"u:held=[0 0.5; 0.5 {third!r}; 1 2]",
+                            "--method", "gauss", "--step", "0.05", "--time", "1.5")
+
+    d = 1e-3
+    close(at(-1.0)["gradient"]["u[1]"], (at(-1.0 + d)["value"] - at(-1.0 - d)["value"]) / (2 * d), 1e-8, "u[1]")
+
+
+def case_data(program, folder):
+    """The sum of squares is that of a fit, and its gradient vanishes at the estimate."""
+    data = os.path.join(HERE, "sleigh-data.csv")
+    fit = program.json("fit", SLEIGH, data, "--fit", "J,a")
+    settings = [f"--set={name}={value!r}" for name, value in fit["estimate"].items()]
+    found = program.json("gradient", SLEIGH, "--at", data, "--by", "J,a", *settings)
+    close(found["value"], fit["residual_sum"], 1e-9, "sum of squares")
+    for name in "J", "a":
+        close(found["gradient"][name], 0, 1e-6, name)
+    one = program.json("gradient", SLEIGH, "--of", "x", "--at", data, "--by", "J", "--method", "gauss", "--step", "0.05")
+    d = 1e-4
+
+    def value(J):
+        return program.json("gradient", SLEIGH, "--of", "x", "--at", data, "--by", "J", "--method", "gauss", "--step", "0.05", "--set", f"J={J!r}")["value"]
+
+    J = 2.1
+    close(one["gradient"]["J"], (value(J + d) - value(J - d)) / (2 * d), 1e-6 * abs(one["gradient"]["J"]), "J")
+
+
+def main():
+    program = Program(sys.argv[1])
+    cases = tables.read(os.path.join(HERE, "gradient.json"))["cases"]
+    known = [case for case in tables.read(os.path.join(HERE, "sensitivity.json"))["cases"] if not case["outputs"][0].startswith("R.")]
+    return run_all([(case["id"], lambda case=case: run_case(program, case)) for case in cases] +
+                   [(case["id"], lambda case=case: run_known(program, case)) for case in known] + cases_in_folders(globals(), program))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
