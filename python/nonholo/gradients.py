@@ -132,6 +132,7 @@ class Map:
         own(self, lib.nh_map_free, self._handle)
         self.parameters = [_text(lib.nh_map_parameter(self._handle, i)) for i in range(lib.nh_map_parameters(self._handle))]
         self._positions, self._velocities = lib.nh_system_directions(system._handle), len(system.velocities)
+        self.size = self._positions + self._velocities  #: numbers of a change of the state
         self._calls = 0
 
     def _inputs(self, given: Any, rows: tuple[int, ...] = ()) -> np.ndarray:

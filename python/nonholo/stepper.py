@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes as C
 from time import monotonic
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from ._values import whole
 from .inputs import Inputs, functions, members as members_of
 from .system import Model, Projection, Setting, Start, System, _address, choose_start, load, vector
 from .trajectory import PAUSE, fill_options, method_text
+
+if TYPE_CHECKING:
+    from .gradients import Map
 
 #: the same function without checks of its arguments, which take longer than a step
 _step = lib["nh_stepper_step"]
@@ -73,7 +76,7 @@ class Stepper:
 
     #: so that a misspelt input is an error
     __slots__ = ("model", "members", "system", "inputs", "names", "_many", "_method", "_options", "_parameters", "_given", "_period",
-                 "_one", "_handle", "_memory", "_asks", "_q", "_v", "_single", "_time", "_pointer", "_report", "_report_pointer",
+                 "_one", "_handle", "_memory", "_asks", "_q", "_v", "_map", "_single", "_time", "_pointer", "_report", "_report_pointer",
                  "__weakref__")
 
     @helpful
@@ -113,6 +116,7 @@ class Stepper:
         want.members, want.inputs = self._many, self.system._inputs_callback
         self._handle: int | None = create(lib.nh_stepper_create, self.system._handle, C.byref(want))
         self._memory: _Memory | None = _Memory(self._handle)
+        self._map: Map | None = None  # made when derivatives are wanted
         self._asks = bool(functions(self._given))
         memory = self._memory
         shape = lambda count: (count,) if self.members is None else (self._many, count)
@@ -192,6 +196,37 @@ class Stepper:
     @v.setter
     def v(self, values: Any) -> None:
         self._start(None, self.t, None, values)
+
+    def jacobian(self) -> tuple[np.ndarray, np.ndarray]:
+        """``A`` and ``B`` of the next step from the present state with the present inputs: the derivatives of the state after it (coordinates,
+        then velocities) by the state before it and by the inputs. With ``members``, the first axis is theirs. A rotation has three
+        coordinates here, small turns about the axes of its body. Nothing moves.
+
+        >>> import nonholo
+        >>> with nonholo.Stepper('''model cart
+        ... coordinate x
+        ... input u = 0
+        ... lagrangian x'^2/2
+        ... force x = u
+        ... ''', "gauss", step=0.1) as s:
+        ...     A, B = s.jacobian()
+        >>> A.round(12).tolist(), B.round(12).tolist()
+        ([[1.0, 0.1], [0.0, 1.0]], [[0.005], [0.1]])
+        """
+        self._open()
+        step, compose, compensated, _ = self._options
+        if self._map is None:
+            self._map = self.system.map(step, self._method, compose=compose, compensated=compensated)
+        rows = [self._slopes(self._map, member) for member in range(self._many)]
+        A, B = np.array([a for a, _ in rows]), np.array([b for _, b in rows])
+        return (A[0], B[0]) if self.members is None else (A, B)
+
+    def _slopes(self, step: Map, member: int) -> tuple[np.ndarray, np.ndarray]:
+        row = lambda array: array.reshape(self._many, -1)[member]
+        _, _, jvp = step(np.concatenate([row(self._q), row(self._v)]), row(self.inputs) if self.names else None, self.t)
+        size, count = step.size, len(self.names)
+        by_state = jvp(np.eye(size)).T
+        return by_state, jvp(np.zeros((count, size)), np.eye(count)).T if count else np.zeros((size, 0))
 
     # ---- states ----
 
@@ -277,7 +312,7 @@ class Stepper:
         self._time = C.c_double(self._time.value)
         self._single = (C.c_double * len(self._single))(*self._single) if self._single is not None else None
         self._pointer = _CLOSED
-        self._handle = self._memory = None
+        self._handle = self._memory = self._map = None
 
     def __enter__(self) -> Stepper:
         return self

@@ -20,6 +20,7 @@
 
 static const double independent = 1e-10; /* rows of which less remains depend on others */
 static const double consistent = 1e-7;
+static const double rounding = 1e-14;
 
 typedef struct stage {
     nh_start_moves *s;
@@ -277,17 +278,31 @@ static nh_status find_right(stage *p, const double *given, const double *found, 
     return status;
 }
 
-/* The constraint that the change violates, or -1. */
+/* A row of the constraints along the change; *size: of its terms. */
+static double along_row(const stage *p, int row, const double *dz, double *size)
+{
+    double sum = p->off[row];
+    *size = fabs(sum);
+    for (int i = 0; i < p->f; i++) {
+        const double term = normal(p, p->K, row, i) * dz[p->offset + p->free[i]];
+        sum += term;
+        *size += fabs(term);
+    }
+    return sum;
+}
+
+/* The constraint that the change violates, or -1. Where all terms are rounding errors of those of
+ * other rows, nothing is violated. */
 static int find_violated(const stage *p, const double *dz)
 {
+    double most = 0, size;
     for (int a = 0; a < p->rows; a++) {
-        double sum = p->off[a], most = fabs(sum);
-        for (int i = 0; i < p->f; i++) {
-            const double term = normal(p, p->K, a, i) * dz[p->offset + p->free[i]];
-            sum += term;
-            most += fabs(term);
-        }
-        if (!(fabs(sum) <= consistent * most))
+        along_row(p, a, dz, &size);
+        most = fmax(most, size);
+    }
+    for (int a = 0; a < p->rows; a++) {
+        const double sum = along_row(p, a, dz, &size);
+        if (!(fabs(sum) <= fmax(consistent * size, rounding * most)))
             return p->first + a;
     }
     return -1;

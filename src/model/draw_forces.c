@@ -66,7 +66,7 @@ static int coordinate_of(nh_builder *b, nh_value point, int component)
     const nh_expr e = nh_value_expr(&b->x, point.entry[component]);
     if (!nh_depends(g, e, NH_Q))
         return -2;
-    if (!nh_gradient(g, e, NH_Q, &by_q)) {
+    if (!nh_expr_gradient(g, e, NH_Q, &by_q)) {
         nh_build_memory(b);
         return -1;
     }
@@ -118,7 +118,7 @@ static nh_value along(nh_builder *b, nh_value reaction, const nh_item *item)
 static const char *reaction_name(nh_builder *b, nh_value reaction)
 {
     nh_partials by_x;
-    if (!nh_gradient(b->problem->graph, nh_value_expr(&b->x, reaction), NH_X, &by_x)) {
+    if (!nh_expr_gradient(b->problem->graph, nh_value_expr(&b->x, reaction), NH_X, &by_x)) {
         nh_build_memory(b);
         return "";
     }

@@ -128,8 +128,8 @@ static nh_status verify_all(verification *x, const double *derivative, nh_verifi
     for (int k = 0; k < x->s->count && status == NH_OK; k++) {
         const nh_varied *by = x->s->variable + k;
         double off;
-        if (by->kind == NH_BY_INPUT || isnan(by->value)) /* no single number of the command line */
-            continue;
+        if (by->kind == NH_BY_INPUT || isnan(by->value) || strchr(by->name, '.'))
+            continue; /* no single number of the command line */
         status = verify_one(x, derivative, k, &off, report);
         out->checked++;
         if (status == NH_OK && !(off <= out->difference)) {
