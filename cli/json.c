@@ -2,6 +2,7 @@
 #include "json.h"
 
 #include <math.h>
+#include <string.h>
 
 static void put_string(FILE *out, const char *text)
 {
@@ -108,6 +109,12 @@ void json_real(json *j, const char *key, double value)
         fprintf(j->out, "%.17g", value);
     else
         fputs("null", j->out); /* JSON has no infinity */
+}
+
+void json_digits(json *j, const char *key, const char *number)
+{
+    lead(j, key);
+    fputs(strpbrk(number, "ni") ? "null" : number, j->out); /* neither nan nor inf */
 }
 
 void json_integer(json *j, const char *key, int64_t value)

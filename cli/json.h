@@ -23,8 +23,9 @@ void json_close_object(json *j);
 void json_close_array(json *j);
 void json_row(json *j, const char *key); /* an array of plain values, on one line */
 void json_close_row(json *j);
-void json_text(json *j, const char *key, const char *text); /* NULL text: null */
-void json_real(json *j, const char *key, double value);     /* %.17g; null unless finite */
+void json_text(json *j, const char *key, const char *text);     /* NULL text: null */
+void json_real(json *j, const char *key, double value);         /* %.17g; null unless finite */
+void json_digits(json *j, const char *key, const char *number); /* a decimal, as it is */
 void json_integer(json *j, const char *key, int64_t value);
 void json_boolean(json *j, const char *key, bool value);
 void json_reals(json *j, const char *key, const double *values, int count);

@@ -236,6 +236,8 @@ static const specification specifications[] = {
      "derivatives by parameters, start values (\"start x'\") and inputs, as columns", 0, 0},
     {"verify", 0, FLAG, OPTIONS_ESTIMATE, AT(verify), NULL,
      "compare the derivatives at the end with differences of the program", 0, 0},
+    {"precision", 0, CHOICE, OPTIONS_ESTIMATE, AT(precision), "double|quad",
+     "arithmetic of the run: 16 digits, or 34", 0, 0},
     {"format", 0, CHOICE, OPTIONS_EXPORT, AT(format),
      "c|fmu|python|sympy|casadi|matlab|modelica|json|latex", "output format", 0, 0},
     {"step", 0, POSITIVE, OPTIONS_EXPORT, AT(step), "H",

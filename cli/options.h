@@ -22,7 +22,7 @@ typedef uint64_t option_groups;
 #define OPTIONS_KEEP OPTION_GROUP(10)      /* --checkpoint, --checkpoint-every, --resume */
 #define OPTIONS_REPRODUCE OPTION_GROUP(11) /* --quick, --out, --threads */
 #define OPTIONS_BENCH OPTION_GROUP(12)     /* --step alone */
-#define OPTIONS_ESTIMATE OPTION_GROUP(13)  /* --estimate, --sensitivity, --verify */
+#define OPTIONS_ESTIMATE OPTION_GROUP(13)  /* --estimate, --sensitivity, --precision */
 #define OPTIONS_CACHE OPTION_GROUP(14)     /* --clear */
 #define OPTIONS_TOLERANCE OPTION_GROUP(15) /* --tolerance, --absolute */
 #define OPTIONS_DENSE OPTION_GROUP(16)     /* --times, --every-time */
@@ -79,7 +79,7 @@ typedef struct options {
     const char *fit;                                                  /* NULL when not given */
     const char *of, *at, *by, *memory;                                /* NULL when not given */
     double period;                                                    /* NaN when not given */
-    int backend, compensated, around, about, table, format, real, fmi,
+    int backend, compensated, precision, around, about, table, format, real, fmi,
         progress;              /* index into the choices of the table: the standard first */
     const char *wheels, *base; /* NULL when not given */
     bool verify, no_title, drift, megno, relative, robust, keep_symmetries, estimate, no_estimate,

@@ -2,6 +2,7 @@
 #include "checkpointing.h"
 #include "command.h"
 #include "message.h"
+#include "run_precise.h"
 #include "method_list.h"
 #include "appearance.h"
 #include "progress.h"
@@ -221,6 +222,8 @@ static int finish(run_job *job, const options *given)
 
 static int run(const options *given)
 {
+    if (given->precision)
+        return run_precisely(given);
     run_job job = {.wanted = nh_simulation_options_default(), .how = nh_run_options_default()};
     hook_view shown = {.job = &job};
     int answer = subject_find(&job.subject, given);

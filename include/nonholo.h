@@ -586,6 +586,38 @@ typedef struct nh_plan {
 NH_API nh_status nh_plan_make(nh_plan *out, const nh_system *system, const nh_run_options *options,
                               nh_report *report);
 
+/* A trajectory of quadruple precision: all numbers have 113 bits, about 34 digits, from the
+ * expressions of the model and the coefficients of the method to the state. Every `double` of the
+ * options stands for its shortest decimal: a step of 0.1 is a tenth. Without a step the method is
+ * "reference" with a tolerance of 1e-28. `start`: how the start is found; NULL: as the options say
+ * (t0, q, v). Contacts, events that change the state, compositions and inputs that change are
+ * refused, and so are systems of C functions. NH_NOT_APPLICABLE also where libquadmath is missing.
+ */
+typedef struct nh_precise_run nh_precise_run;
+NH_API nh_status nh_precise_run_create(nh_precise_run **out, const nh_system *system,
+                                       const nh_run_options *options, const nh_start_options *start,
+                                       nh_report *report);
+NH_API void nh_precise_run_free(nh_precise_run *run);
+/* At most `steps` steps; the shorter last one of the plan, if there is one, is a call of its own.
+ */
+NH_API nh_status nh_precise_run_advance(nh_precise_run *run, int64_t steps, nh_report *report);
+NH_API bool nh_precise_run_is_over(const nh_precise_run *run);
+NH_API const nh_plan *nh_precise_run_plan(const nh_precise_run *run);
+/* Steps of the run so far; those of a method that chooses its own (NULL: not wanted). */
+NH_API int64_t nh_precise_run_steps(const nh_precise_run *run, int64_t *accepted,
+                                    int64_t *rejected);
+/* The present state in columns: t, coordinates, velocities, energy, observables. As a decimal that
+ * reads back as the same number, valid until the next call; or as a double and what it lacks
+ * (`rest`, may be NULL). */
+NH_API int nh_precise_run_columns(const nh_precise_run *run);
+NH_API const char *nh_precise_run_column_name(const nh_precise_run *run, int column);
+NH_API const char *nh_precise_run_text(nh_precise_run *run, int column);
+NH_API double nh_precise_run_value(const nh_precise_run *run, int column, double *rest);
+/* The largest in the states after each call of nh_precise_run_advance. */
+NH_API double nh_precise_run_energy_error(const nh_precise_run *run);
+NH_API double nh_precise_run_constraint_max(const nh_precise_run *run);
+NH_API double nh_precise_run_seconds(const nh_precise_run *run); /* of the processor, stepping */
+
 /* Allocates all memory that the run needs. The only exception is NH_BACKEND_AUTO: a long run starts
  * the C compiler in the background and loads the compiled code (a failure of the compiler is a
  * remark in this case, see nh_run_remarks, not an error). The system must outlive the run. */
@@ -616,7 +648,7 @@ NH_API nh_status nh_run_start(nh_run *run, int member, double t, const double *q
  * completed, whose number nh_run_steps returns. */
 NH_API nh_status nh_run_advance(nh_run *run, int64_t steps, nh_report *report);
 NH_API int64_t nh_run_steps(const nh_run *run);
-NH_API double nh_run_seconds(const nh_run *run); /* spent stepping */
+NH_API double nh_run_seconds(const nh_run *run); /* of the processor, spent stepping */
 
 /* The event that ended a member, and its time; -1 if none did. The member stays in the state of the
  * event. A run whose members have all ended does not advance any further. */
@@ -1012,6 +1044,7 @@ NH_API nh_status nh_archive_join(const char *path, const char *const *parts, int
 typedef struct nh_table nh_table;
 NH_API nh_status nh_table_create(nh_table **out, const char *path, const char *const *names,
                                  int columns, nh_report *report);
+NH_API void nh_table_add_texts(nh_table *table, const char *const *row); /* as they are */
 NH_API void nh_table_add(nh_table *table, const double *row); /* nh_table_commit reports failures */
 NH_API nh_status nh_table_commit(nh_table *table, nh_report *report); /* always frees the table */
 NH_API void nh_table_abandon(nh_table *table);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""sources.py models | figures | templates | methods | kernels | kernels-of-stages | dual | kernel-headers | hdf5 | rooms | rooms-run-once | rooms-of-text |
+"""sources.py models | figures | templates | methods | kernels | kernels-of-stages | dual | precise | kernel-headers | hdf5 | rooms | rooms-run-once | rooms-of-text |
 cli | python: lists files for meson.build, a line each, so that a new model, method or room is built without being listed by hand."""
 import glob
 import os
@@ -15,7 +15,8 @@ kernels = methods + ["src/method/%s.c" % f for f in ("spark", "explicit", "share
 # those with loops over stages, or inside an iteration, which are up to 13% slower at -O2 (reference is not)
 staged = {"src/method/%s.c" % f for f in ("spark", "discrete-gradient", "gonzalez-f")}
 assert staged <= set(kernels), staged - set(kernels)
-rooms = set(glob.glob("src/*/*.c")) - set(kernels) - {"src/code/interpret.c"}
+precise_step = "src/method/precise_step.c" # whose `double` has 113 bits
+rooms = set(glob.glob("src/*/*.c")) - set(kernels) - {"src/code/interpret.c", precise_step}
 def of(*folders):
     return {f for f in rooms if f.split("/")[1] in folders}
 
@@ -37,6 +38,7 @@ lists = {
     "kernels": lambda: set(kernels) - staged,
     "kernels-of-stages": lambda: staged,
     "dual": lambda: {f[len("src/"):] for f in kernels + ["src/code/interpret.c"]},
+    "precise": lambda: set(kernels) | {precise_step, "src/code/interpret.c", "src/base/quadrature.c", "src/base/dense.c"},
     "kernel-headers": lambda: glob.glob("src/kernel/*.h") + glob.glob("src/method/*.h") + glob.glob("src/system/callback*.h") + ["src/base/dense.c"],
     "rooms": lambda: rooms - once - text,
     "rooms-run-once": lambda: once,

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .functions import NotHere, from_functions
     from .linearisation import Linearisation, Located, linearise
     from .orbits import Orbit, Periodic, periodic
+    from .precise import PreciseTrajectory, precise
     from .regulator import Regulator, control
     from .stepper import Stepper
     from .symbolic import from_mechanics, from_sympy
@@ -44,6 +45,7 @@ _HOMES = {
     "functions": "NotHere, from_functions",
     "linearisation": "Linearisation, Located, linearise",
     "orbits": "Orbit, Periodic, periodic",
+    "precise": "PreciseTrajectory, precise",
     "regulator": "Regulator, control",
     "stepper": "Stepper",
     "symbolic": "from_mechanics, from_sympy",
@@ -73,6 +75,7 @@ __all__ = [
     "Orbit",
     "Order",
     "Periodic",
+    "PreciseTrajectory",
     "Regulator",
     "Remark",
     "Stepper",

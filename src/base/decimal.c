@@ -5,9 +5,6 @@
 #include <locale.h>
 #include <pthread.h>
 #include <stdlib.h>
-#ifdef __APPLE__
-#include <xlocale.h>
-#endif
 
 static locale_t plain;
 
@@ -16,8 +13,7 @@ static void make_plain(void)
     plain = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* never fails: it is built in */
 }
 
-/* Returns the thread's previous locale. */
-static locale_t enter_plain(void)
+locale_t nh_enter_plain(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, make_plain);
@@ -26,7 +22,7 @@ static locale_t enter_plain(void)
 
 double nh_decimal(const char *text, char **end)
 {
-    locale_t before = enter_plain();
+    locale_t before = nh_enter_plain();
     double value = strtod(text, end);
     uselocale(before);
     return value;
@@ -34,7 +30,7 @@ double nh_decimal(const char *text, char **end)
 
 int nh_print_list(char *out, size_t size, const char *format, va_list args)
 {
-    locale_t before = enter_plain();
+    locale_t before = nh_enter_plain();
     int length = vsnprintf(out, size, format, args);
     uselocale(before);
     return length;
@@ -51,7 +47,7 @@ int nh_print(char *out, size_t size, const char *format, ...)
 
 int nh_print_to(FILE *file, const char *format, ...)
 {
-    locale_t before = enter_plain();
+    locale_t before = nh_enter_plain();
     va_list args;
     va_start(args, format);
     int length = vfprintf(file, format, args);

@@ -4,9 +4,16 @@
 #ifndef NH_BASE_DECIMAL_H
 #define NH_BASE_DECIMAL_H
 
+#include <locale.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#ifdef __APPLE__
+#include <xlocale.h>
+#endif
+
+/* Has the calling thread use the "C" locale; returns the one before, for uselocale(). */
+locale_t nh_enter_plain(void);
 
 /* Like strtod, snprintf, vsnprintf and fprintf. */
 double nh_decimal(const char *text, char **end);

@@ -87,6 +87,8 @@ void nh_dense_cholesky_solve(int n, const double *l, double *x)
     }
 }
 
+#ifndef NH_PRECISE /* only the above is compiled once more (kernel/quadruple.h) */
+
 /* The largest of `count` numbers, `stride` apart, without its sign. */
 static double largest_of(const double *a, int count, int stride)
 {
@@ -306,3 +308,5 @@ bool nh_dense_exponential(int n, const double *a, double *out)
     free(pivot);
     return ok;
 }
+
+#endif

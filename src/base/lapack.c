@@ -256,8 +256,8 @@ bool nh_stable_subspace(int n, const double *a, const double *b, int *count, dou
             columns[j * N + i] = a[i * N + j];
             columns[N * N + j * N + i] = b[i * N + j];
         }
-    const bool ok =
-        nh_have_lapack() && columns && call_qz(n, columns, columns + N * N, columns + 2 * N * N, count, basis);
+    const bool ok = nh_have_lapack() && columns &&
+                    call_qz(n, columns, columns + N * N, columns + 2 * N * N, count, basis);
     free(columns);
     return ok;
 }

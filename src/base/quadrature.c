@@ -1,49 +1,55 @@
-/* Nodes, weights and coefficients of collocation methods, computed in long double and rounded once.
- * */
+/* Nodes, weights and coefficients of collocation methods, computed in long double and rounded once;
+ * those of quadruple precision in that. */
 #include "base/quadrature.h"
 
 #include <math.h>
 
+/* Newton's method doubles the number of correct digits, so its first step below LAST_STEP is the
+ * last. */
+#ifdef NH_PRECISE
+#define cosine_of nh_quadmath.cosq
+#define LAST_STEP 1e-20
+#else
+#define cosine_of cosl
+#define LAST_STEP 1e-12L
+#endif
+
 enum { STAGES_MAX = 64 };
 
 /* P_s and its derivative on [-1, 1] by the three-term recurrence. */
-static long double legendre(int s, long double x, long double *derivative)
+static nh_extended legendre(int s, nh_extended x, nh_extended *derivative)
 {
-    long double before = 1, now = x;
+    nh_extended before = 1, now = x;
     if (s == 0) {
         *derivative = 0;
         return 1;
     }
     for (int k = 2; k <= s; k++) {
-        long double next = ((2 * k - 1) * x * now - (k - 1) * before) / k;
+        nh_extended next = ((2 * k - 1) * x * now - (k - 1) * before) / k;
         before = now;
         now = next;
     }
-    *derivative = fabsl(x) < 1 ? s * (x * now - before) / (x * x - 1)
-                               : (x > 0 || s % 2 ? 1 : -1) * s * (s + 1) / 2.0L;
+    *derivative = x < 1 && x > -1 ? s * (x * now - before) / (x * x - 1)
+                                  : (x > 0 || s % 2 ? 1 : -1) * s * (s + 1) / 2.0L;
     return now;
 }
 
 double nh_legendre(int degree, double x)
 {
-    long double derivative;
-    return (double)legendre(degree, 2 * (long double)x - 1, &derivative);
+    nh_extended derivative;
+    return (double)legendre(degree, 2 * (nh_extended)x - 1, &derivative);
 }
 
 /* ---- nodes on [0, 1] and weights ---- */
 
-/* Newton's method doubles the number of correct digits, so the first step below this is the
- * last. */
-#define LAST_STEP 1e-12L
-
-static void gauss_nodes(int s, long double *c, long double *b)
+static void gauss_nodes(int s, nh_extended *c, nh_extended *b)
 {
     for (int i = 0; i < s; i++) {
-        long double x = -cosl(3.14159265358979323846L * (i + 0.75L) / (s + 0.5L)), slope, step;
+        nh_extended x = -cosine_of(3.14159265358979323846L * (i + 0.75L) / (s + 0.5L)), slope, step;
         do {
             step = legendre(s, x, &slope) / slope;
             x -= step;
-        } while (fabsl(step) > LAST_STEP);
+        } while (step > LAST_STEP || step < -LAST_STEP);
         if (2 * i + 1 == s)
             x = 0;
         legendre(s, x, &slope);
@@ -54,11 +60,11 @@ static void gauss_nodes(int s, long double *c, long double *b)
 
 /* Both ends and the stationary points of P_(s-1); its second derivative is known from Legendre's
  * equation. */
-static void lobatto_nodes(int s, long double *c, long double *b)
+static void lobatto_nodes(int s, nh_extended *c, nh_extended *b)
 {
     int n = s - 1;
     for (int i = 0; i < s; i++) {
-        long double x = -cosl(3.14159265358979323846L * i / n), slope, step = 0, value;
+        nh_extended x = -cosine_of(3.14159265358979323846L * i / n), slope, step = 0, value;
         if (i == 0 || i == n)
             x = i ? 1 : -1;
         else
@@ -66,7 +72,7 @@ static void lobatto_nodes(int s, long double *c, long double *b)
                 value = legendre(n, x, &slope);
                 step = slope * (1 - x * x) / (2 * x * slope - n * (n + 1) * value);
                 x -= step;
-            } while (fabsl(step) > LAST_STEP);
+            } while (step > LAST_STEP || step < -LAST_STEP);
         if (2 * i == n)
             x = 0;
         value = legendre(n, x, &slope);
@@ -75,7 +81,7 @@ static void lobatto_nodes(int s, long double *c, long double *b)
     }
 }
 
-static void round_all(int count, const long double *from, double *to)
+static void round_all(int count, const nh_extended *from, double *to)
 {
     for (int i = 0; i < count; i++)
         to[i] = (double)from[i];
@@ -83,7 +89,7 @@ static void round_all(int count, const long double *from, double *to)
 
 void nh_gauss_nodes(int s, double *c, double *b)
 {
-    long double node[STAGES_MAX], weight[STAGES_MAX];
+    nh_extended node[STAGES_MAX], weight[STAGES_MAX];
     gauss_nodes(s, node, weight);
     round_all(s, node, c);
     round_all(s, weight, b);
@@ -91,7 +97,7 @@ void nh_gauss_nodes(int s, double *c, double *b)
 
 void nh_lobatto_nodes(int s, double *c, double *b)
 {
-    long double node[STAGES_MAX], weight[STAGES_MAX];
+    nh_extended node[STAGES_MAX], weight[STAGES_MAX];
     lobatto_nodes(s, node, weight);
     round_all(s, node, c);
     round_all(s, weight, b);
@@ -100,9 +106,9 @@ void nh_lobatto_nodes(int s, double *c, double *b)
 /* ---- tables ---- */
 
 /* The Lagrange polynomial of node j. */
-static long double basis(int s, const long double *c, int j, long double x)
+static nh_extended basis(int s, const nh_extended *c, int j, nh_extended x)
 {
-    long double product = 1;
+    nh_extended product = 1;
     for (int k = 0; k < s; k++)
         if (k != j)
             product *= (x - c[k]) / (c[j] - c[k]);
@@ -110,16 +116,16 @@ static long double basis(int s, const long double *c, int j, long double x)
 }
 
 /* Its integral from 0 to x; a Gauss rule with s nodes is exact. */
-static long double basis_integral(int s, const long double *c, int j, long double x)
+static nh_extended basis_integral(int s, const nh_extended *c, int j, nh_extended x)
 {
-    long double node[STAGES_MAX], weight[STAGES_MAX], sum = 0;
+    nh_extended node[STAGES_MAX], weight[STAGES_MAX], sum = 0;
     gauss_nodes(s, node, weight);
     for (int k = 0; k < s; k++)
         sum += weight[k] * basis(s, c, j, x * node[k]);
     return x * sum;
 }
 
-static void collocation(int s, const long double *c, double *a)
+static void collocation(int s, const nh_extended *c, double *a)
 {
     for (int i = 0; i < s; i++)
         for (int j = 0; j < s; j++)
@@ -128,7 +134,7 @@ static void collocation(int s, const long double *c, double *a)
 
 void nh_collocation(int s, const double *c, double *a)
 {
-    long double node[STAGES_MAX];
+    nh_extended node[STAGES_MAX];
     for (int i = 0; i < s; i++)
         node[i] = c[i];
     collocation(s, node, a);
@@ -136,7 +142,7 @@ void nh_collocation(int s, const double *c, double *a)
 
 void nh_lagrange_integrals(int s, const double *c, int points, const double *x, double *value)
 {
-    long double node[STAGES_MAX];
+    nh_extended node[STAGES_MAX];
     for (int i = 0; i < s; i++)
         node[i] = c[i];
     for (int i = 0; i < points; i++)
@@ -146,7 +152,7 @@ void nh_lagrange_integrals(int s, const double *c, int points, const double *x, 
 
 void nh_gauss_table(int s, double *c, double *b, double *a)
 {
-    long double node[STAGES_MAX], weight[STAGES_MAX];
+    nh_extended node[STAGES_MAX], weight[STAGES_MAX];
     gauss_nodes(s, node, weight);
     round_all(s, node, c);
     round_all(s, weight, b);
@@ -156,7 +162,7 @@ void nh_gauss_table(int s, double *c, double *b, double *a)
 /* An entry of IIIA or, with `of_c`, of IIIC; the last row of both is the weights. The first column
  * of IIIC is b_1, and its other entries are determined by exactness for polynomials of degree
  * s - 2: they follow from integrals of the Lagrange basis of the other nodes. */
-static long double lobatto_entry(int s, const long double *c, const long double *b, bool of_c,
+static nh_extended lobatto_entry(int s, const nh_extended *c, const nh_extended *b, bool of_c,
                                  int i, int j)
 {
     if (i == s - 1)
@@ -170,18 +176,18 @@ static long double lobatto_entry(int s, const long double *c, const long double 
 
 void nh_lobatto_table(int s, nh_lobatto kind, double *c, double *b, double *a)
 {
-    long double node[STAGES_MAX], weight[STAGES_MAX];
+    nh_extended node[STAGES_MAX], weight[STAGES_MAX];
     lobatto_nodes(s, node, weight);
     round_all(s, node, c);
     round_all(s, weight, b);
     bool of_c = kind != NH_LOBATTO_A && kind != NH_LOBATTO_B;
     for (int i = 0; i < s; i++)
         for (int j = 0; j < s; j++) {
-            long double own = lobatto_entry(s, node, weight, of_c, i, j);
+            nh_extended own = lobatto_entry(s, node, weight, of_c, i, j);
             /* the entry of the partner: b_i a_ij + b_j partner_ji = b_i b_j */
-            long double partner =
+            nh_extended partner =
                 weight[j] * (1 - lobatto_entry(s, node, weight, of_c, j, i) / weight[i]);
-            long double value = kind == NH_LOBATTO_A || kind == NH_LOBATTO_C ? own
+            nh_extended value = kind == NH_LOBATTO_A || kind == NH_LOBATTO_C ? own
                                 : kind == NH_LOBATTO_D                       ? (own + partner) / 2
                                                                              : partner;
             a[i * s + j] = (double)value;
@@ -190,7 +196,7 @@ void nh_lobatto_table(int s, nh_lobatto kind, double *c, double *b, double *a)
 
 void nh_lagrange(int s, const double *c, int points, const double *x, double *value)
 {
-    long double node[STAGES_MAX];
+    nh_extended node[STAGES_MAX];
     for (int i = 0; i < s; i++)
         node[i] = c[i];
     for (int i = 0; i < points; i++)

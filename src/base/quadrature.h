@@ -5,6 +5,13 @@
 
 #include <stdbool.h>
 
+/* In which coefficients are computed, before they are rounded. */
+#ifdef NH_PRECISE
+typedef nh_precise nh_extended;
+#else
+typedef long double nh_extended;
+#endif
+
 /* Gauss: the zeros of the shifted Legendre polynomial of degree s on [0, 1], and their weights. */
 void nh_gauss_nodes(int s, double *c, double *b);
 

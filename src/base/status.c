@@ -33,6 +33,17 @@ nh_status nh_fail_memory(nh_report *report)
     return nh_fail(report, NH_NO_MEMORY, "out of memory");
 }
 
+nh_status nh_fail_precise(nh_report *report)
+{
+    return nh_fail(report, NH_NOT_APPLICABLE, "quadruple precision needs libquadmath, which %s",
+#ifdef NH_HAVE_PRECISE
+                   "could not be loaded; in Debian it is the package libquadmath0"
+#else
+                   "this build of nonholo does without"
+#endif
+    );
+}
+
 bool nh_status_is_usage(nh_status status)
 {
     return status >= NH_BAD_ARGUMENT && status <= NH_TOO_LARGE;

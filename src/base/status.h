@@ -20,5 +20,7 @@ nh_status nh_fail_about(nh_report *report, nh_status status, const char *option)
 
 /* The usual message for a failed allocation. */
 nh_status nh_fail_memory(nh_report *report);
+/* ... and for numbers of quadruple precision where there are none (precise.h). */
+nh_status nh_fail_precise(nh_report *report);
 
 #endif

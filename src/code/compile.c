@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/decimal.h"
+#include "base/processors.h"
 #include "base/sha256.h"
 #include "base/status.h"
 #include "code/kernel_cache.h"
@@ -163,8 +164,8 @@ typedef struct paths {
     char source[NH_PATH_SIZE], made[NH_PATH_SIZE], messages[NH_PATH_SIZE]; /* in the workshop */
 } paths;
 
-/* A kernel is named after everything it is made from: source, flags, and the compiler's file, whose
- * size and date stand for its version. */
+/* A kernel is named after everything it is made from: source, flags, the compiler's file, whose
+ * size and date stand for its version, and the processor, for which it is compiled. */
 static bool content_name(const nh_text *source, nh_variant variant, char name[NH_DIGEST_TEXT])
 {
     nh_text all = {0};
@@ -173,8 +174,10 @@ static bool content_name(const nh_text *source, nh_variant variant, char name[NH
     struct stat s = {0};
     if (find_compiler(file) && realpath(file, real_file))
         stat(real_file, &s);
-    nh_text_add(&all, "%s %s %s %lld %lld.%09ld", nh_version(), nh_compiler(), real_file,
-                (long long)s.st_size, (long long)s.st_mtim.tv_sec, s.st_mtim.tv_nsec);
+    char processor[NH_PROCESSOR_TEXT];
+    nh_processor_kind(processor);
+    nh_text_add(&all, "%s %s %s %lld %lld.%09ld %s", nh_version(), nh_compiler(), real_file,
+                (long long)s.st_size, (long long)s.st_mtim.tv_sec, s.st_mtim.tv_nsec, processor);
     const int flags_used = add_flags(flag, 0, variant, source->length <= CHOOSY_BYTES_MAX);
     for (int i = 0; i < flags_used; i++)
         nh_text_add(&all, " %s", flag[i]);
@@ -198,6 +201,7 @@ struct nh_compilation {
     pid_t child;      /* the running compiler; 0: none */
     bool is_gcc;      /* called with gcc's own flags: may be tried without */
     bool succeeded;
+    int unstarted;  /* the system's error if the compiler could not be started, else 0 */
     bool elsewhere; /* another compilation of this process makes the same kernel */
     double begun;   /* start time, by the clock */
     bool late;      /* stopped, because it took too long */
@@ -286,6 +290,7 @@ static void spawn(nh_compilation *c)
     argument[count++] = "-lm";
     argument[count] = NULL;
     c->child = nh_start_program(&c->place, argument, NULL, c->p.messages, NULL);
+    c->unstarted = c->child < 0 ? errno : 0;
     if (c->child < 0)
         c->child = 0;
 }
@@ -413,6 +418,17 @@ static nh_status compiler_late(nh_report *report)
         "backend tape");
 }
 
+static nh_status compiler_missing(int error, nh_report *report)
+{
+    return nh_fail_about(
+        report,
+        nh_fail(report, NH_NO_COMPILER,
+                "the C compiler '%s' could not be started (%s): install one, for instance gcc, or "
+                "name yours in NONHOLO_CC; the tape needs no compiler",
+                nh_compiler(), strerror(error)),
+        "backend tape");
+}
+
 /* Takes the result of a compiler that has ended. */
 static nh_status take_result(nh_loaded *out, nh_compilation *c, nh_report *report)
 {
@@ -427,6 +443,8 @@ static nh_status take_result(nh_loaded *out, nh_compilation *c, nh_report *repor
                    : nh_fail(report, NH_NO_COMPILER, "another thread could not compile the kernel");
     if (c->late)
         return compiler_late(report);
+    if (c->unstarted)
+        return compiler_missing(c->unstarted, report);
     if (!c->succeeded)
         return compiler_failed(c->p.messages, report);
     char why[MESSAGE_MAX];

@@ -68,9 +68,9 @@ const char *const *nh_variant_flags(nh_variant variant, int *count)
 
 const char *const *nh_variant_gcc_flags(nh_variant variant, int *count)
 {
-    static const char *const moves[] = {"-mmove-max=256", "-mstore-max=256"};
-    *count = has_avx(variant) ? 2 : 0;
-    return moves;
+    static const char *const own[] = {"-mmove-max=256", "-mstore-max=256", "-march=native"};
+    *count = has_avx(variant) ? 3 : 0;
+    return own;
 }
 
 int nh_call_missing(const void *self, int fn, double t, const void *q, const void *v, const void *x,

@@ -39,7 +39,7 @@ const char *nh_variant_level(void);
 
 /* The compiler flags that give emitted kernels the same level. */
 const char *const *nh_variant_flags(nh_variant variant, int *count);
-/* ... and those that only gcc knows. */
+/* ... and those that only gcc knows, or that are for this processor; the bits are the same. */
 const char *const *nh_variant_gcc_flags(nh_variant variant, int *count);
 
 #endif

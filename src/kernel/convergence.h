@@ -127,7 +127,7 @@ static inline contraction contraction_begin(void)
 /* To be called before convergence_update() sees the same correction. */
 static inline void contraction_update(contraction *d, convergence *c, real change, real scale)
 {
-    const real tiny = scale * 0x1p-52, noise = scale * 0x1p-46;
+    const real tiny = scale * ROUND_OFF, noise = scale * (64 * ROUND_OFF);
     if (c->iteration > 0) {
         const mask known = ~less(c->previous, noise);
         const real rate = change / c->previous;
@@ -146,8 +146,8 @@ static inline void contraction_update(contraction *d, convergence *c, real chang
  * correction that is noise does not count towards it. */
 static inline void noisy_contraction_update(contraction *d, convergence *c, real change, real scale)
 {
-    const real tiny = scale * 0x1p-52, least = max_(tiny * 4.0, c->floor * 0x1p-5),
-               noise = max_(scale * 0x1p-46, c->floor * 0x1p-5);
+    const real tiny = scale * ROUND_OFF, least = max_(tiny * 4.0, c->floor * 0x1p-5),
+               noise = max_(scale * (64 * ROUND_OFF), c->floor * 0x1p-5);
     real expected = change, left = broadcast(1e300);
     if (c->iteration > 1) {
         const mask above = ~EITHER(less(c->before, noise), less(change, noise));

@@ -29,15 +29,16 @@ typedef struct nh_shape {
     int rotations;
     const int *rotation; /* the first of the four coordinates of each rotation */
     int reaction_is_linear, constant_mass, separable, affine, linear; /* as in nh_facts */
-    int nonideal;             /* the force of the constraints is more than K^T psi */
-    int slope_degree;         /* degree of gradV as a polynomial in q; -1 if it is not one */
-    int surface_degree;       /* likewise of G, the rows of conditions on positions */
+    int nonideal;       /* the force of the constraints is more than K^T psi */
+    int slope_degree;   /* degree of gradV as a polynomial in q; -1 if it is not one */
+    int surface_degree; /* likewise of G, the rows of conditions on positions */
+    int flat;           /* constant mass, and every velocity belongs to a coordinate */
+    int plain_momentum; /* p = M v + constant, with a constant M */
+    int driver;         /* of a coupled system, or -1 */
+    int energy_scales;  /* energy is conserved and v may be scaled: energy = V(q) + s^2 T for s v */
     double size_of_positions; /* round-off of the conditions on positions moves coordinates by about
-                               * 2^-52 of this, however near zero they are */
-    int flat;                 /* constant mass, and every velocity belongs to a coordinate */
-    int plain_momentum;       /* p = M v + constant, with a constant M */
-    int driver;               /* of a coupled system, or -1 */
-    int energy_scales; /* energy is conserved and v may be scaled: energy = V(q) + s^2 T for s v */
+                               * one unit in the last place of this, however near zero they are;
+                               * the only number, and the last field (method/precise_step.c) */
 } nh_shape;
 
 /* Computes function fn (an nh_fn). Returns 0, or what the user's function returned. u: the

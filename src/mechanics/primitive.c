@@ -43,9 +43,11 @@ static bool antiderivative_of_power(const integration *w, nh_expr base, double p
     nh_expr slope = derivative(w, base);
     if (derivative(w, slope) != NH_ZERO)
         return false;
-    nh_expr raised = power == -1
-                         ? nh_call(g, NH_LOG, base)
-                         : nh_scale(g, 1 / (power + 1), nh_power(g, base, nh_number(g, power + 1)));
+    nh_labels *labels = nh_graph_labels(g);
+    const double next = nh_plus(labels, power, 1);
+    nh_expr raised =
+        power == -1 ? nh_call(g, NH_LOG, base)
+                    : nh_scale(g, nh_over(labels, 1, next), nh_power(g, base, nh_number(g, next)));
     *out = nh_divide(g, raised, slope);
     return true;
 }

@@ -388,7 +388,7 @@ static nh_fn_set skips(const nh_shape *shape, const double *option)
     return NH_FN_BIT(NORMAL) | NH_FN_BIT(SOLVE);
 }
 
-const nh_method nh_method_avf_so3 = {
+NH_METHOD(avf_so3) = {
     .name = "avf-so3",
     .summary = "avf-p directly on rotations: preserves the energy exactly, with smaller errors",
     .reference = "this project",

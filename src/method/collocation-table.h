@@ -31,7 +31,7 @@ static void keep_squares(int s, const double *b, double *a)
     for (int i = 0; i < s; i++) {
         a[i * s + i] = b[i] / 2;
         for (int j = i + 1; j < s; j++)
-            a[i * s + j] = (double)(b[j] - (long double)b[j] * a[j * s + i] / b[i]);
+            a[i * s + j] = (double)(b[j] - (nh_extended)b[j] * a[j * s + i] / b[i]);
     }
 }
 

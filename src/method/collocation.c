@@ -419,7 +419,7 @@ static nh_fn_set skips(const nh_shape *shape, const double *option)
            (is_carried(shape, option) ? field : carried) | (shape->flat ? NH_FN_BIT(TWIST) : 0);
 }
 
-const nh_method nh_method_collocation = {
+NH_METHOD(collocation) = {
     .name = "collocation",
     .summary = "preserves the energy exactly at any even order",
     .reference =

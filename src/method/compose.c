@@ -9,6 +9,7 @@
  *
  * All are palindromes, so the composed method is symmetric as well. Of the fixed ones only the
  * outer half is listed; the middle part is what remains to 1. */
+#include "base/quadrature.h"
 #include "method/compose.h"
 
 #include <math.h>
@@ -124,11 +125,11 @@ nh_status nh_composition_parts(const char *name, const nh_choice *choice, double
         return report ? report->status : NH_BAD_ARGUMENT;
     const composition *c = find(name, report);
     int count = *parts = c->parts;
-    long double middle = 1, begin = 0;
+    nh_extended middle = 1, begin = 0;
     outer_half(c, nh_choice_order(choice), part);
     for (int i = 0; i < count / 2; i++) {
         part[count - 1 - i] = part[i];
-        middle -= 2 * (long double)part[i];
+        middle -= 2 * (nh_extended)part[i];
     }
     part[count / 2] = (double)middle;
     for (int i = 0; i < count; i++) {

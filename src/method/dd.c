@@ -193,7 +193,7 @@ static size_t scratch(const nh_shape *s, const double *option)
     return 10 * n + (size_t)s->nb + 4 + 3 * m + newton_scratch(d);
 }
 
-const nh_method nh_method_dd = {
+NH_METHOD(dd) = {
     .name = "dd",
     .summary = "preserves the energy; the constraint holds at the midpoints of the steps",
     .reference = "Modin & Verdier 2020 A.3, Gonzalez 1996",

@@ -258,7 +258,7 @@ static size_t scratch(const nh_shape *shape, const double *option)
            2 * n + newton_scratch(n);
 }
 
-const nh_method nh_method_dep_suslov = {
+NH_METHOD(dep_suslov) = {
     .name = "dep-suslov",
     .summary = "discrete Euler-Poincare-Suslov equations; preserves momenta in space",
     .reference = "Fedorov & Zenkov 2005; Anahory Simoes et al., sec. 6",

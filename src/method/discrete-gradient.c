@@ -459,7 +459,7 @@ static nh_fn_set skips(const nh_shape *shape, const double *option)
            (option[0] == GONZALEZ ? 0 : NH_FN_BIT(DIFFERENCE_GRADIENT));
 }
 
-const nh_method nh_method_discrete_gradient = {
+NH_METHOD(discrete_gradient) = {
     .name = "discrete-gradient",
     .summary = "preserves the energy exactly, in a frame or (polar) without one",
     .reference =

@@ -170,7 +170,7 @@ static unsigned keeps_of(const double *option)
     return option[0] == 0.5 ? always | NH_KEEPS_SYMMETRY : always;
 }
 
-const nh_method nh_method_dla = {
+NH_METHOD(dla) = {
     .name = "dla",
     .summary = "discrete Lagrange-d'Alembert with the constraint force at an intermediate point",
     .reference = "Modin & Verdier 2020 (27), Cortes & Martinez 2001",

@@ -114,7 +114,7 @@ static nh_fn_set skips(const nh_shape *shape, const double *option)
            (shape->reaction_is_linear ? NH_FN_BIT(CLOSE) : NH_FN_BIT(PROJECT));
 }
 
-const nh_method nh_method_dla01 = {
+NH_METHOD(dla01) = {
     .name = "dla01",
     .summary = "half a step of dla(0), then half a step of dla(1); one force evaluation",
     .reference = "Modin & Verdier 2020 (29), Jay 2009 (7.3), McLachlan & Perlmutter 2006",

@@ -34,7 +34,7 @@ static void table(const double *option, double *out)
     spark_complete(kind(option), t, NULL, SPARK_MOMENTS);
 }
 
-const nh_method nh_method_euler_1 = {
+NH_METHOD(euler_1) = {
     .name = "euler-1",
     .summary =
         "symplectic Euler SPARK I: forces at the start of the step; dla(1) for any Lagrangian",

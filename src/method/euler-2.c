@@ -34,7 +34,7 @@ static void table(const double *option, double *out)
     spark_complete(kind(option), t, NULL, SPARK_MOMENTS);
 }
 
-const nh_method nh_method_euler_2 = {
+NH_METHOD(euler_2) = {
     .name = "euler-2",
     .summary =
         "symplectic Euler SPARK II: forces at the end of the step; dla(0) for any Lagrangian",

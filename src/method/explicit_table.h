@@ -5,7 +5,12 @@
 #include <math.h>
 
 #include "method/explicit_layout.h"
+#include "base/quadrature.h"
 #include "method/method.h"
+
+#ifndef NH_DECIMAL
+#define NH_DECIMAL(x) x /* where tables have all digits that are wanted: kernel/quadruple.h */
+#endif
 
 typedef struct explicit_entry {
     int row, column;
@@ -38,7 +43,7 @@ static inline void explicit_fill(explicit_entries list, double *rows)
 static inline void explicit_nodes(double *table)
 {
     for (int i = 0; i < TABLE_POINTS; i++) {
-        long double sum = 0;
+        nh_extended sum = 0;
         for (int j = 0; j < i; j++)
             sum += table[TABLE_POINTS * (1 + i) + j];
         table[i] = (double)sum;

@@ -452,7 +452,7 @@ static int order_of(const double *option)
     return 2 * (int)option[0];
 }
 
-const nh_method nh_method_gauss_lobatto = {
+NH_METHOD(gauss_lobatto) = {
     .name = "gauss-lobatto",
     .summary = "Gauss with the reactions of conditions on positions at Lobatto nodes: any order",
     .reference = "after Jay 2009 (6.1) and Jay 1996",

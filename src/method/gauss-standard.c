@@ -42,7 +42,7 @@ static int order_of(const double *option)
     return stages % 2 ? stages + 1 : stages;
 }
 
-const nh_method nh_method_gauss_standard = {
+NH_METHOD(gauss_standard) = {
     .name = "gauss-standard",
     .summary = "Gauss with the constraints at its stages: a control that preserves neither order "
                "nor constraints",

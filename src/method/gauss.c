@@ -43,7 +43,7 @@ static unsigned keeps_of(const double *option)
     return option[0] >= 2 ? always | NH_KEEPS_POSITIONS : always;
 }
 
-const nh_method nh_method_gauss = {
+NH_METHOD(gauss) = {
     .name = "gauss",
     .summary = "Gauss SPARK: any order, any Lagrangian, any constraints",
     .reference = "Jay 2009 (6.1)",

@@ -289,7 +289,7 @@ static size_t scratch(const nh_shape *s, const double *option)
     return 2 * (n + m + nk) + 3 + 2 * block + 12 * n + 3 * m + newton_scratch(d);
 }
 
-const nh_method nh_method_gonzalez_f = {
+NH_METHOD(gonzalez_f) = {
     .name = "gonzalez-f",
     .summary =
         "discrete gradient of the energy in (q, p); preserves the energy, not the constraint",

@@ -257,7 +257,7 @@ static const char *refuse(const double *option, bool constrained)
                             : 0;
 }
 
-const nh_method nh_method_jay_negrut = {
+NH_METHOD(jay_negrut) = {
     .name = "jay-negrut",
     .summary =
         "Newmark's and the generalised alpha method; the multiplier is carried from step to step",

@@ -119,7 +119,7 @@ static nh_fn_set skips(const nh_shape *shape, const double *option)
     return shape->positions > 0 ? NH_FN_BIT(PUSH) | NH_FN_BIT(PROJECT) : SURFACE_CALLS;
 }
 
-const nh_method nh_method_leapfrog = {
+NH_METHOD(leapfrog) = {
     .name = "leapfrog",
     .summary = "explicit; the multiplier is carried from step to step",
     .reference = "Modin & Verdier 2020 (30), McLachlan & Perlmutter 2006",

@@ -35,7 +35,7 @@ static size_t scratch(const nh_shape *s, const double *option)
     return 5 * (size_t)s->n + 2 * lie_newmark_scratch(s);
 }
 
-const nh_method nh_method_lie_newmark_pair = {
+NH_METHOD(lie_newmark_pair) = {
     .name = "lie-newmark-pair",
     .summary = "two half steps of lie-newmark; the second is the adjoint of the first",
     .reference = "Anahory Simoes et al., Prop. 3.8, sec. 6",

@@ -50,7 +50,7 @@ static const char *refuse(const double *option, bool constrained)
     return reason;
 }
 
-const nh_method nh_method_lie_newmark = {
+NH_METHOD(lie_newmark) = {
     .name = "lie-newmark",
     .summary = "Newmark's method on rotations, with a multiplier at each end",
     .reference = "Anahory Simoes et al., sec. 6",

@@ -41,7 +41,7 @@ static void table(const double *option, double *out)
     spark_complete(kind(option), t, conditions, SPARK_STAGES);
 }
 
-const nh_method nh_method_lobatto_ab_midpoint = {
+NH_METHOD(lobatto_ab_midpoint) = {
     .name = "lobatto-ab-midpoint",
     .summary = "Lobatto IIIA-B with the constraint at the midpoint: euler-1, then euler-2",
     .reference = "Jay 2009, sec. 8.4",

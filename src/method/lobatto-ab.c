@@ -20,7 +20,7 @@ SPARK_KERNEL(lobatto_ab);
 
 SPARK_LOBATTO_PAIR(NH_LOBATTO_A, NH_LOBATTO_B)
 
-const nh_method nh_method_lobatto_ab = {
+NH_METHOD(lobatto_ab) = {
     .name = "lobatto-ab",
     .summary = "Lobatto IIIA-B SPARK: any even order, any Lagrangian, any constraints",
     .reference = "Jay 2009 (6.1), sec. 7.5",

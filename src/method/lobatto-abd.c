@@ -36,7 +36,7 @@ static void table(const double *option, double *out)
     spark_complete(kind(option), t, NULL, (spark_holonomic)option[1]);
 }
 
-const nh_method nh_method_lobatto_abd = {
+NH_METHOD(lobatto_abd) = {
     .name = "lobatto-abd",
     .summary = "Lobatto IIIA-B-D SPARK: IIIB for forces, IIID for reactions",
     .reference = "Jay 2009 (6.1), sec. 7.6",

@@ -20,7 +20,7 @@ SPARK_KERNEL(lobatto_ad);
 
 SPARK_LOBATTO_PAIR(NH_LOBATTO_A, NH_LOBATTO_D)
 
-const nh_method nh_method_lobatto_ad = {
+NH_METHOD(lobatto_ad) = {
     .name = "lobatto-ad",
     .summary = "Lobatto IIIA-D SPARK: IIIA for positions, IIID for forces and reactions",
     .reference = "Jay 2009 (6.1), end of sec. 7.6",

@@ -20,7 +20,7 @@ SPARK_KERNEL(lobatto_d);
 
 SPARK_LOBATTO_PAIR(NH_LOBATTO_D, NH_LOBATTO_D)
 
-const nh_method nh_method_lobatto_d = {
+NH_METHOD(lobatto_d) = {
     .name = "lobatto-d",
     .summary = "Lobatto IIID SPARK: one table for positions, forces and reactions",
     .reference = "Jay 2009 (6.1), end of sec. 7.6",

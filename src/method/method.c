@@ -348,6 +348,17 @@ bool nh_choice_adapts(const nh_choice *choice)
     return choice->method->adapts && choice->method->adapts(choice->option);
 }
 
+nh_status nh_choice_in_doubles(const nh_choice *choice, nh_report *report)
+{
+    const nh_method *method = choice->method;
+    if (!(choice->option[0] < method->finest))
+        return NH_OK;
+    return nh_fail(report, NH_BAD_ARGUMENT,
+                   "method '%s': a tolerance of %g is below %g, which needs quadruple precision "
+                   "(--precision quad)",
+                   method->name, choice->option[0], method->finest);
+}
+
 double nh_choice_pace(const nh_choice *choice)
 {
     return choice->option[NH_OPTION_PACE];
@@ -385,6 +396,10 @@ static nh_status refuse_positions(const nh_choice *choice, const nh_system *syst
     const char *reason, *instead = report ? nh_advise(system, &reason) : NULL;
     const nh_method *method = choice->method;
     const char *why = method->without_positions;
+    nh_choice like; /* one of its kind, which keeps nothing else either */
+    if (nh_choice_keeps(choice) == 0 && nh_choice_parse(&like, "dop853", NULL) == NH_OK &&
+        nh_choice_applies(&like, system, NULL) == NH_OK)
+        instead = "dop853";
     return nh_fail(
         report, NH_NOT_APPLICABLE,
         "%s does not preserve conditions on positions%s, and '%s' of %s is one%s%s%s; %s%s",

@@ -8,6 +8,11 @@
 #include "code/tape.h"
 #include "code/variant.h"
 
+/* Its descriptor. */
+#ifndef NH_METHOD
+#define NH_METHOD(symbol) const nh_method nh_method_##symbol
+#endif
+
 struct nh_method {
     const char *name, *summary, *reference;
     const char *formulas; /* as shown by `nonholo methods NAME` */
@@ -32,6 +37,7 @@ struct nh_method {
     bool (*adapts)(const double *option);
     size_t (*counts)(const nh_shape *shape, const double *option);
     bool blurs;
+    double finest;    /* the finest tolerance, its first option, that doubles can meet; 0: any */
     bool keeps_nodes; /* ... and its kernel stores the ends of own steps, as in nh_kernel_io */
     /* Its table ends with a number that is nonzero if scales follow, one for each coordinate and
      * each velocity, by which errors near zero are measured. */
@@ -66,6 +72,9 @@ nh_status nh_choice_or_advised(nh_choice *out, const char *text, const nh_system
 
 /* Whether it chooses its own steps. */
 bool nh_choice_adapts(const nh_choice *choice);
+
+/* Fails if doubles cannot meet its tolerance. */
+nh_status nh_choice_in_doubles(const nh_choice *choice, nh_report *report);
 
 /* The option that all symmetric methods share, kept in the last place (run/pace.h). */
 enum { NH_OPTION_PACE = NH_OPTIONS_MAX - 1 };

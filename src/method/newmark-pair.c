@@ -64,7 +64,7 @@ static nh_fn_set skips(const nh_shape *shape, const double *option)
     return newmark_skips(shape, false);
 }
 
-const nh_method nh_method_newmark_pair = {
+NH_METHOD(newmark_pair) = {
     .name = "newmark-pair",
     .summary = "two half steps of newmark; the second is the adjoint of the first",
     .reference = "Anahory Simoes et al., Prop. 3.8",

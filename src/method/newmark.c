@@ -68,7 +68,7 @@ static nh_fn_set skips(const nh_shape *shape, const double *option)
     return newmark_skips(shape, option[3] == NEWMARK_AVERAGE);
 }
 
-const nh_method nh_method_newmark = {
+NH_METHOD(newmark) = {
     .name = "newmark",
     .summary = "Newmark's method with a discrete constraint and a multiplier at each end",
     .reference = "Anahory Simoes et al., Def. 3.1, (15), (16)",

@@ -52,7 +52,7 @@ static void table(const double *option, double *out)
     spark_gauss(kind(option), spark_parts_of(kind(option), out), NULL);
 }
 
-const nh_method nh_method_adaptive_gauss = {
+NH_METHOD(adaptive_gauss) = {
     .name = "reference",
     .summary =
         "reference solutions: Gauss of order 16 in as many substeps as the tolerance requires",
@@ -64,12 +64,13 @@ const nh_method nh_method_adaptive_gauss = {
                     "the largest component",
                 .type = NH_OPTION_REAL,
                 .standard = 1e-13,
-                .least = 1e-15,
+                .least = 1e-32,
                 .greatest = 1e-3}},
     .options = 1,
     .order = 0, /* adaptive */
     .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_POSITIONS,
     .adapts = adapts,
+    .finest = 1e-15,
     .counts = counts,
     SPARK_METHOD,
 };

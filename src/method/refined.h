@@ -96,7 +96,7 @@ static int refined(kernel *k)
         if (status == NH_KERNEL_STOPPED)
             break;
         const double change = solved && !status ? difference(k, coarse, coarse + N) : 1e300;
-        if (change <= tolerance || (change < 1e-10 && change > last / 2)) {
+        if (change <= tolerance || (change < STALLED && change > last / 2)) {
             MEMORY_PARTS = broadcast(parts);
             MEMORY_TAKEN = MEMORY_TAKEN + (double)parts;
             MEMORY_GIVEN_UP = MEMORY_GIVEN_UP + (double)given_up;

@@ -56,7 +56,7 @@ static size_t scratch(const nh_shape *s, const double *option)
     return (size_t)(5 * s->n + s->m);
 }
 
-const nh_method nh_method_rk4 = {
+NH_METHOD(rk4) = {
     .name = "rk4",
     .takes_nonideal = true,
     .summary = "classical Runge-Kutta on the equations with the multipliers eliminated; a baseline",

@@ -199,7 +199,7 @@ static nh_fn_set skips(const nh_shape *shape, const double *option)
            (shape->reaction_is_linear && option[0] == 0.25 ? NH_FN_BIT(CLOSE) : NH_FN_BIT(PROJECT));
 }
 
-const nh_method nh_method_shifted = {
+NH_METHOD(shifted) = {
     .name = "shifted",
     .summary = "dla01 with the reaction where passengers do not drift; one force evaluation",
     .reference = "docs/theory.md; with force = reaction = 1/4, dla01",

@@ -236,7 +236,7 @@ static unsigned needs_of(const double *option)
     return option[0] == PASSENGERS_WHOLE ? always | NH_NEEDS_COUPLED : always;
 }
 
-const nh_method nh_method_staggered = {
+NH_METHOD(staggered) = {
     .name = "staggered",
     .summary = "two half steps of Verlet; the reaction acts between them: passengers do not drift",
     .reference = "docs/theory.md",

@@ -108,7 +108,7 @@ static void add_single(nh_expander *x, sum *s, nh_value value, bool negative)
         push_term(x, negative ? nh_negate(x->graph, value.expr) : value.expr);
     else {
         double number = negative ? -value.number : value.number;
-        s->number = s->begun ? s->number + number : number;
+        s->number = s->begun ? nh_plus(x->labels, s->number, number) : number;
         s->begun = true;
     }
 }
@@ -188,7 +188,8 @@ static bool multiply(nh_expander *x, const nh_ast *factor, double *number, nh_ex
     else if (factor->inverse && !value.symbolic && value.number == 0)
         FAIL(x, factor->place, "division by zero");
     else if (!value.symbolic)
-        *number = factor->inverse ? *number / value.number : *number * value.number;
+        *number = factor->inverse ? nh_over(x->labels, *number, value.number)
+                                  : nh_times(x->labels, *number, value.number);
     else {
         *expr = factor->inverse ? nh_divide(x->graph, *expr, value.expr)
                                 : nh_multiply(x->graph, *expr, value.expr);
@@ -233,7 +234,8 @@ nh_value nh_sum_of_products(nh_expander *x, const nh_ast *ast, const nh_value *a
             count_operands(x, ast, product);
             push_term(x, product);
         } else
-            add_single(x, &s, nh_number_value(left.number * right.number), false);
+            add_single(x, &s, nh_number_value(nh_times(x->labels, left.number, right.number)),
+                       false);
     }
     return total_single(x, ast, &s);
 }
@@ -248,7 +250,7 @@ nh_value nh_expand_power(nh_expander *x, const nh_ast *ast)
     if (x->status)
         return zero;
     if (!base.symbolic && !exponent.symbolic) {
-        double number = pow(base.number, exponent.number);
+        double number = nh_to_the(x->labels, base.number, exponent.number);
         if (!isfinite(number))
             FAIL(x, ast->place, "%.10g^%.10g is not a finite number", base.number, exponent.number);
         return nh_number_value(number);
@@ -277,7 +279,7 @@ nh_value nh_expand_loop(nh_expander *x, const nh_ast *ast)
 static nh_value builtin_number(nh_expander *x, const nh_ast *ast, double a, double b)
 {
     const nh_builtin *f = &nh_builtins[ast->builtin];
-    double number = nh_function_value((nh_function)f->function, a, b);
+    double number = nh_function_result(x->labels, (nh_function)f->function, a, b);
     if (!isfinite(number) && f->arguments == 1)
         FAIL(x, ast->place, "%s(%.10g) is not a finite number", f->name, a);
     return nh_number_value(number);
@@ -289,7 +291,7 @@ nh_value nh_square_root(nh_expander *x, const nh_ast *ast, nh_value value)
         return x->status ? zero : nh_as_value(x, ast, nh_sqrt(x->graph, value.expr));
     if (value.number < 0)
         FAIL(x, ast->place, "sqrt(%.10g) is not a finite number", value.number);
-    return nh_number_value(sqrt(value.number));
+    return nh_number_value(nh_square_root_of(x->labels, value.number));
 }
 
 nh_value nh_function_of(nh_expander *x, const nh_ast *ast, nh_function f, nh_value a, nh_value b)
@@ -297,7 +299,7 @@ nh_value nh_function_of(nh_expander *x, const nh_ast *ast, nh_function f, nh_val
     if (x->status)
         return zero;
     if (!a.symbolic && !b.symbolic)
-        return nh_number_value(nh_function_value(f, a.number, b.number));
+        return nh_number_value(nh_function_result(x->labels, f, a.number, b.number));
     if (!nh_takes_two(f))
         return nh_as_value(x, ast, nh_call(x->graph, f, a.expr));
     const nh_expr second = nh_value_expr(x, b);

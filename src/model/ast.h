@@ -76,6 +76,7 @@ typedef struct nh_ast {
     nh_place place;
     const char *name;
     double number;        /* AST_NUMBER */
+    const char *digits;   /* ... as it is written, or NULL: pi, deg */
     double cost;          /* lower bound of the visits in an expansion, loops counted once */
     struct nh_ast *child; /* the first; the others follow by `next` */
     struct nh_ast *next;
@@ -183,8 +184,8 @@ struct nh_model {
     nh_statement *statement; /* the first */
     nh_symbols symbols, constraint_names, event_names;
     nh_symbols shown_names; /* of `observe NAME`, where NAME is that of a let */
-    nh_place lagrangian; /* its position; line 0 if there is none */
-    nh_place span;       /* likewise */
+    nh_place lagrangian;    /* its position; line 0 if there is none */
+    nh_place span;          /* likewise */
 };
 
 /* Reading, in two passes (parser.c, resolve.c). The source must have passed nh_source_check. */

@@ -11,6 +11,7 @@
 typedef struct nh_built {
     nh_problem problem;
     nh_arena arena;
+    nh_labels *labels;  /* of its numbers in a precise build, or NULL */
     nh_symbols symbols; /* parameters, coordinates and velocities, for start assignments */
     double *parameter;
     nh_family *coordinate, *velocity, *rotation;
@@ -29,7 +30,7 @@ typedef struct nh_builder {
     const nh_model *model;
     nh_built *built;
     nh_problem *problem;
-    bool named; /* parameters keep their names */
+    nh_build_kind kind;
     nh_report *report;
     nh_expander x; /* the builder's status is x.status */
     nh_given *force, *start_q, *start_v;

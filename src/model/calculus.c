@@ -166,7 +166,7 @@ nh_expr nh_product_partial(nh_graph *g, nh_expr product, size_t which)
 {
     nh_node n = nh_look(g, product);
     operand_list list = {0};
-    double power = n.operand[which].number, factor = n.number * power;
+    double power = n.operand[which].number, factor = nh_times(g->labels, n.number, power);
     for (size_t i = 0; i < n.count; i++)
         if (i != which)
             nh_operands_push(g, &list, n.operand[i].expr, n.operand[i].number);

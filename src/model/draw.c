@@ -238,7 +238,7 @@ void nh_build_drawing(nh_builder *b)
     int lets = b->model->symbols.count[SYMBOL_LET];
     nh_value *let = nh_build_take(b, lets, sizeof *let);
     bool *known = nh_build_take(b, lets, sizeof *known);
-    if (b->x.status || !(drawing->graph = nh_graph_create())) {
+    if (b->x.status || !(drawing->graph = nh_graph_create(NULL))) {
         nh_build_memory(b);
         return;
     }

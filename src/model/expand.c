@@ -268,11 +268,22 @@ static nh_value expand_reaction(nh_expander *x, const nh_ast *ast)
     return (nh_value){.symbolic = true, .expr = nh_variable(x->graph, NH_X, (uint32_t)index)};
 }
 
+/* As it was written; a name is that of pi or of deg. */
+static nh_value literal(nh_expander *x, const nh_ast *ast)
+{
+    if (!x->labels)
+        return nh_number_value(ast->number);
+    if (ast->digits)
+        return nh_number_value(nh_label_literal(x->labels, ast->digits));
+    const double pi = nh_label_pi(x->labels);
+    return nh_number_value(strcmp(ast->name, "pi") == 0 ? pi : nh_over(x->labels, pi, 180));
+}
+
 static nh_value dispatch(nh_expander *x, const nh_ast *ast)
 {
     switch (ast->kind) {
     case AST_NUMBER:
-        return nh_number_value(ast->number);
+        return literal(x, ast);
     case AST_SUM:
         return nh_expand_sum(x, ast);
     case AST_PRODUCT:

@@ -40,6 +40,7 @@ typedef struct nh_expander {
 
     nh_arena *arena;         /* for the entries of vectors */
     nh_graph *graph;         /* NULL: numbers only, as on a command line */
+    nh_labels *labels;       /* of its numbers, or NULL */
     const double *parameter; /* values, by the number of the symbol */
     bool named;              /* parameters are inputs NH_P of the graph instead of numbers */
     bool *fixed;             /* those whose numbers had to be known */

@@ -271,7 +271,7 @@ static nh_ast *read_number(nh_parser *p)
     nh_token token = nh_take(p);
     nh_ast *number = nh_parser_node(p, AST_NUMBER, token.place);
     if (number)
-        number->number = token.number;
+        number->number = token.number, number->digits = token.text;
     return number;
 }
 

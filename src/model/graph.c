@@ -142,11 +142,12 @@ bool nh_operands_push(nh_graph *g, operand_list *list, nh_expr e, double number)
     return true;
 }
 
-nh_graph *nh_graph_create(void)
+nh_graph *nh_graph_create(nh_labels *labels)
 {
     nh_graph *g = calloc(1, sizeof *g);
     if (!g)
         return NULL;
+    g->labels = labels;
     nh_number(g, 0); /* NH_ZERO */
     nh_number(g, 1); /* NH_ONE */
     if (g->failed) {
@@ -248,6 +249,11 @@ nh_node nh_look(const nh_graph *g, nh_expr e)
                      .depends = n->depends,
                      .count = n->count,
                      .operand = input || !n->count ? NULL : g->operand + n->first};
+}
+
+nh_labels *nh_graph_labels(const nh_graph *g)
+{
+    return g->labels;
 }
 
 bool nh_is_number(const nh_graph *g, nh_expr e, double *value)

@@ -18,6 +18,8 @@
 
 #include <nonholo.h>
 
+#include "model/labels.h"
+
 typedef uint32_t nh_expr;
 enum { NH_ZERO = 0, NH_ONE = 1 }; /* the first two nodes of every graph */
 
@@ -43,8 +45,9 @@ typedef enum nh_function {
 
 typedef struct nh_graph nh_graph;
 
-nh_graph *nh_graph_create(void); /* NULL if out of memory */
+nh_graph *nh_graph_create(nh_labels *labels); /* NULL if out of memory */
 void nh_graph_free(nh_graph *g);
+nh_labels *nh_graph_labels(const nh_graph *g); /* of its numbers (labels.h), or NULL */
 bool nh_graph_failed(const nh_graph *g);
 void nh_graph_fail(nh_graph *g);         /* for callers that run out of memory themselves */
 size_t nh_graph_size(const nh_graph *g); /* nodes */
@@ -90,7 +93,9 @@ bool nh_is_number(const nh_graph *g, nh_expr e, double *value); /* value may be 
  * unknown way. */
 bool nh_depends(const nh_graph *g, nh_expr e, nh_input kind);
 double nh_function_value(nh_function f, double a, double b); /* b: of two operands */
-bool nh_takes_two(nh_function f);                            /* operands */
+/* The same of numbers of the model (labels.h). */
+double nh_function_result(nh_labels *labels, nh_function f, double a, double b);
+bool nh_takes_two(nh_function f); /* operands */
 
 /* All nodes below the given ones, themselves included, in ascending order, in *out (freed by the
  * caller). False if out of memory. */

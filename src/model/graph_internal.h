@@ -37,7 +37,8 @@ struct nh_graph {
     size_t kept_count, kept_room;
     nh_known_rate *noted; /* by nh_note_rate */
     size_t noted_count, noted_room;
-    bool hinges; /* there are hinges */
+    nh_labels *labels; /* not owned */
+    bool hinges;       /* there are hinges */
     bool every_branch;
     bool failed;
 };

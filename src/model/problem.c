@@ -353,13 +353,14 @@ static void build(nh_builder *b, const char *const *settings, size_t setting_cou
     p->name = nh_build_copy(b, model->name);
     p->file = nh_build_copy(b, model->source.file);
     p->text = nh_build_copy(b, model->source.text);
-    p->graph = nh_graph_create();
+    p->graph = nh_graph_create(b->built->labels);
     if (!p->graph)
         nh_build_memory(b);
     b->x = (nh_expander){.source = &model->source,
                          .report = b->report,
                          .status = b->x.status,
                          .arena = &b->built->arena,
+                         .labels = b->built->labels,
                          .graph = p->graph};
     int lets = model->symbols.count[SYMBOL_LET];
     b->x.let = nh_build_take(b, lets, sizeof *b->x.let);
@@ -368,7 +369,7 @@ static void build(nh_builder *b, const char *const *settings, size_t setting_cou
     nh_open_inputs(b);
     if (!b->x.status)
         nh_set_parameters(b, settings, setting_count);
-    if (b->named && !b->x.status)
+    if (b->kind == NH_BUILD_NAMED && !b->x.status)
         nh_name_parameters(b);
     if (!b->x.status)
         size_families(b);
@@ -401,15 +402,15 @@ static void build(nh_builder *b, const char *const *settings, size_t setting_cou
         b->x.status = nh_refuse_position(b->report, &model->source, b->solved);
     check_frame(b);
     check_start(b);
-    if (!b->named)
+    if (b->kind == NH_BUILD_NUMBERS)
         nh_build_drawing(b);
-    else if (!b->x.status)
+    else if (b->kind == NH_BUILD_NAMED && !b->x.status)
         nh_define_parameters(b, settings, setting_count);
-    if (p->graph && nh_graph_failed(p->graph))
+    if (nh_labels_failed(b->built->labels) || (p->graph && nh_graph_failed(p->graph)))
         nh_build_memory(b);
 }
 
-static nh_status build_problem(nh_problem **out, const nh_model *model, bool named,
+static nh_status build_problem(nh_problem **out, const nh_model *model, nh_build_kind kind,
                                const char *const *settings, size_t setting_count,
                                const nh_hold *hold, nh_report *report)
 {
@@ -417,10 +418,14 @@ static nh_status build_problem(nh_problem **out, const nh_model *model, bool nam
     nh_built *built = calloc(1, sizeof *built);
     if (!built)
         return nh_fail_memory(report);
+    if (kind == NH_BUILD_PRECISE && !(built->labels = nh_labels_create())) {
+        free(built);
+        return nh_have_precise() ? nh_fail_memory(report) : nh_fail_precise(report);
+    }
     nh_builder b = {.model = model,
                     .built = built,
                     .problem = &built->problem,
-                    .named = named,
+                    .kind = kind,
                     .report = report,
                     .hold = hold};
     build(&b, settings, setting_count);
@@ -435,21 +440,28 @@ static nh_status build_problem(nh_problem **out, const nh_model *model, bool nam
 nh_status nh_problem_build(nh_problem **out, const nh_model *model, const char *const *settings,
                            size_t setting_count, nh_report *report)
 {
-    return build_problem(out, model, false, settings, setting_count, NULL, report);
+    return build_problem(out, model, NH_BUILD_NUMBERS, settings, setting_count, NULL, report);
 }
 
 nh_status nh_problem_build_named(nh_problem **out, const nh_model *model,
                                  const char *const *settings, size_t setting_count,
                                  nh_report *report)
 {
-    return build_problem(out, model, true, settings, setting_count, NULL, report);
+    return build_problem(out, model, NH_BUILD_NAMED, settings, setting_count, NULL, report);
+}
+
+nh_status nh_problem_build_precise(nh_problem **out, const nh_model *model,
+                                   const char *const *settings, size_t setting_count,
+                                   nh_report *report)
+{
+    return build_problem(out, model, NH_BUILD_PRECISE, settings, setting_count, NULL, report);
 }
 
 nh_status nh_problem_build_mode(nh_problem **out, const nh_model *model,
                                 const char *const *settings, size_t setting_count,
                                 const nh_hold *hold, nh_report *report)
 {
-    return build_problem(out, model, false, settings, setting_count, hold, report);
+    return build_problem(out, model, NH_BUILD_NUMBERS, settings, setting_count, hold, report);
 }
 
 int nh_problem_given(const nh_problem *problem)
@@ -467,6 +479,7 @@ void nh_problem_free(nh_problem *problem)
     nh_graph_free(problem->graph);
     if (problem->drawing)
         nh_graph_free(problem->drawing->graph);
+    nh_labels_free(built->labels);
     nh_arena_free(&built->arena);
     free(built);
 }

@@ -226,6 +226,10 @@ typedef struct nh_problem {
     nh_expr *reaction_value; /* [reactions] in terms of those of constraints; NULL without items */
 } nh_problem;
 
+/* Parameters are numbers; or keep their names (nh_problem_build_named); or are numbers, like all of
+ * the problem, with 34 digits (labels.h). Only the first has a drawing. */
+typedef enum nh_build_kind { NH_BUILD_NUMBERS, NH_BUILD_NAMED, NH_BUILD_PRECISE } nh_build_kind;
+
 /* Each of `settings` is "NAME=EXPRESSION". */
 nh_status nh_problem_build(nh_problem **out, const nh_model *model, const char *const *settings,
                            size_t setting_count, nh_report *report);
@@ -236,6 +240,10 @@ nh_status nh_problem_build(nh_problem **out, const nh_model *model, const char *
 nh_status nh_problem_build_named(nh_problem **out, const nh_model *model,
                                  const char *const *settings, size_t setting_count,
                                  nh_report *report);
+/* The same with numbers of 34 digits. Fails where there are none. */
+nh_status nh_problem_build_precise(nh_problem **out, const nh_model *model,
+                                   const char *const *settings, size_t setting_count,
+                                   nh_report *report);
 /* One mode: hold[items]. */
 nh_status nh_problem_build_mode(nh_problem **out, const nh_model *model,
                                 const char *const *settings, size_t setting_count,

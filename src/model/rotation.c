@@ -223,7 +223,7 @@ static nh_value unit_axis(nh_expander *x, const nh_ast *call, nh_value axis)
         return zero;
     nh_value inverse = length.symbolic
                            ? nh_as_value(x, call, nh_divide(x->graph, NH_ONE, length.expr))
-                           : nh_number_value(1 / length.number);
+                           : nh_number_value(nh_over(x->labels, 1, length.number));
     return nh_scaled(x, call, inverse, axis);
 }
 

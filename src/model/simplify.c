@@ -83,7 +83,7 @@ static void merge(nh_graph *g, operand_list *list)
     for (size_t i = 0; i < list->count;) {
         nh_operand sum = list->item[i++];
         while (i < list->count && list->item[i].expr == sum.expr)
-            sum.number += list->item[i++].number;
+            sum.number = nh_plus(g->labels, sum.number, list->item[i++].number);
         if (sum.number != 0)
             list->item[kept++] = sum;
     }
@@ -97,12 +97,17 @@ static nh_expr monic(nh_graph *g, nh_expr e, double *coefficient)
     const stored_node *n = g->node + e;
     if (n->kind != NH_PRODUCT || n->number == 1)
         return e;
-    *coefficient *= n->number;
+    *coefficient = nh_times(g->labels, *coefficient, n->number);
     if (n->count == 1 && g->operand[n->first].number == 1)
         return g->operand[n->first].expr;
     stored_node bare = *n;
     bare.number = 1;
     return nh_graph_intern(g, bare, g->operand + n->first);
+}
+
+static void add_multiple(nh_graph *g, double *constant, double coefficient, double number)
+{
+    *constant = nh_plus(g->labels, *constant, nh_times(g->labels, coefficient, number));
 }
 
 /* Adds coefficient * e to a sum under construction. */
@@ -111,12 +116,12 @@ static void collect_term(nh_graph *g, operand_list *terms, double *constant, nh_
 {
     const stored_node *n = g->node + e;
     if (n->kind == NH_NUMBER) {
-        *constant += coefficient * n->number;
+        add_multiple(g, constant, coefficient, n->number);
     } else if (n->kind == NH_SUM && n->count <= FLATTEN_MAX && !n->whole) {
-        *constant += coefficient * n->number;
+        add_multiple(g, constant, coefficient, n->number);
         for (uint32_t i = 0, first = n->first, count = n->count; i < count; i++) {
             nh_operand o = g->operand[first + i];
-            nh_operands_push(g, terms, o.expr, coefficient * o.number);
+            nh_operands_push(g, terms, o.expr, nh_times(g->labels, coefficient, o.number));
         }
     } else {
         e = monic(g, e, &coefficient);
@@ -255,26 +260,31 @@ static bool is_multiple(const nh_graph *g, const stored_node *n)
            g->node[g->operand[n->first].expr].kind == NH_SUM;
 }
 
+static void multiply_by(nh_graph *g, double *factor, double base, double power)
+{
+    *factor = nh_times(g->labels, *factor, nh_to_the(g->labels, base, power));
+}
+
 /* Multiplies a product under construction by e^power. */
 static void collect_factor(nh_graph *g, operand_list *factors, double *factor, nh_expr e,
                            double power)
 {
     stored_node n = g->node[e];
     if (n.kind == NH_NUMBER) {
-        *factor *= pow(n.number, power);
+        multiply_by(g, factor, n.number, power);
     } else if (n.kind == NH_PRODUCT && is_integer(power)) {
-        *factor *= pow(n.number, power);
+        multiply_by(g, factor, n.number, power);
         for (uint32_t i = 0; i < n.count; i++) {
             nh_operand o = g->operand[n.first + i];
-            nh_operands_push(g, factors, o.expr, o.number * power);
+            nh_operands_push(g, factors, o.expr, nh_times(g->labels, o.number, power));
         }
     } else if (n.kind == NH_PRODUCT && n.number > 0 && n.number != 1) {
         double c = 1;
         nh_expr bare = monic(g, e, &c);
-        *factor *= pow(c, power);
+        multiply_by(g, factor, c, power);
         nh_operands_push(g, factors, bare, power);
     } else if (is_multiple(g, &n) && (is_integer(power) || g->operand[n.first].number > 0)) {
-        *factor *= pow(g->operand[n.first].number, power);
+        multiply_by(g, factor, g->operand[n.first].number, power);
         nh_operands_push(g, factors, g->operand[n.first].expr, power);
     } else {
         nh_operands_push(g, factors, e, power);
@@ -321,7 +331,8 @@ nh_expr nh_divide(nh_graph *g, nh_expr a, nh_expr b)
     double c;
     if (nh_is_number(g, b, &c)) { /* a quotient of numbers is rounded only once */
         double d;
-        return nh_is_number(g, a, &d) ? nh_number(g, d / c) : nh_scale(g, 1 / c, a);
+        return nh_is_number(g, a, &d) ? nh_number(g, nh_over(g->labels, d, c))
+                                      : nh_scale(g, nh_over(g->labels, 1, c), a);
     }
     return a == NH_ZERO ? NH_ZERO : product2(g, a, 1, b, -1);
 }
@@ -334,14 +345,15 @@ nh_expr nh_power(nh_graph *g, nh_expr a, nh_expr b)
     if (p == 0)
         return NH_ONE;
     if (nh_is_number(g, a, &base))
-        return nh_number(g, pow(base, p));
+        return nh_number(g, nh_to_the(g->labels, base, p));
     return product2(g, a, p, NH_ONE, 1);
 }
 
 nh_expr nh_sqrt(nh_graph *g, nh_expr a)
 {
     double c;
-    return nh_is_number(g, a, &c) ? nh_number(g, sqrt(c)) : product2(g, a, 0.5, NH_ONE, 1);
+    return nh_is_number(g, a, &c) ? nh_number(g, nh_square_root_of(g->labels, c))
+                                  : product2(g, a, 0.5, NH_ONE, 1);
 }
 
 bool nh_takes_two(nh_function f)
@@ -380,6 +392,11 @@ double nh_function_value(nh_function f, double a, double b)
     return NAN;
 }
 
+double nh_function_result(nh_labels *labels, nh_function f, double a, double b)
+{
+    return labels ? nh_label_function(labels, (int)f, a, b) : nh_function_value(f, a, b);
+}
+
 typedef enum symmetry { NEITHER, EVEN, ODD } symmetry;
 
 static const symmetry symmetry_of[NH_FUNCTIONS] = {
@@ -406,7 +423,7 @@ nh_expr nh_call(nh_graph *g, nh_function f, nh_expr a)
 {
     double c;
     if (nh_is_number(g, a, &c))
-        return nh_number(g, nh_function_value(f, c, 0));
+        return nh_number(g, nh_function_result(g->labels, f, c, 0));
     if (symmetry_of[f] != NEITHER && leads_with_minus(g, a)) {
         nh_expr positive = call1(g, f, nh_negate(g, a));
         return symmetry_of[f] == ODD ? nh_negate(g, positive) : positive;
@@ -418,7 +435,7 @@ nh_expr nh_call2(nh_graph *g, nh_function f, nh_expr a, nh_expr b)
 {
     double x, y;
     if (nh_is_number(g, a, &x) && nh_is_number(g, b, &y))
-        return nh_number(g, nh_function_value(f, x, y));
+        return nh_number(g, nh_function_result(g->labels, f, x, y));
     if ((f == NH_WHEN || f == NH_UNLESS) && nh_is_number(g, a, &x))
         return (x > 0) == (f == NH_WHEN) ? b : NH_ZERO;
     if ((f == NH_WHEN || f == NH_UNLESS) && b == NH_ZERO)

@@ -41,8 +41,10 @@ static bool push(walk *w, nh_expr expr)
 
 /* ---- values of nodes ---- */
 
-static double power(double base, double exponent)
+static double power(nh_labels *labels, double base, double exponent)
 {
+    if (labels)
+        return nh_to_the(labels, base, exponent);
     if (exponent == 1)
         return base;
     if (exponent == 2)
@@ -56,23 +58,25 @@ static double power(double base, double exponent)
     return pow(base, exponent);
 }
 
-static double node_value(const nh_node *n, const double *value)
+static double node_value(nh_labels *labels, const nh_node *n, const double *value)
 {
     double result = n->number;
     switch (n->kind) {
     case NH_SUM:
         for (size_t i = 0; i < n->count; i++)
-            result += n->operand[i].number * value[n->operand[i].expr];
+            result = nh_plus(labels, result,
+                             nh_times(labels, n->operand[i].number, value[n->operand[i].expr]));
         return result;
     case NH_PRODUCT:
         for (size_t i = 0; i < n->count; i++)
-            result *= power(value[n->operand[i].expr], n->operand[i].number);
+            result = nh_times(labels, result,
+                              power(labels, value[n->operand[i].expr], n->operand[i].number));
         return result;
     case NH_CALL1:
-        return nh_function_value((nh_function)n->which, value[n->operand[0].expr], 0);
+        return nh_function_result(labels, (nh_function)n->which, value[n->operand[0].expr], 0);
     case NH_CALL2:
-        return nh_function_value((nh_function)n->which, value[n->operand[0].expr],
-                                 value[n->operand[1].expr]);
+        return nh_function_result(labels, (nh_function)n->which, value[n->operand[0].expr],
+                                  value[n->operand[1].expr]);
     default:
         return result;
     }
@@ -162,7 +166,7 @@ static void close_node(walk *w, nh_expr expr, const nh_node *n)
     } else if (n->kind == NH_INPUT)
         w->value[expr] = overridden(w, n, &given) ? given : w->value[start_of(w, n)];
     else
-        w->value[expr] = node_value(n, w->value);
+        w->value[expr] = node_value(nh_graph_labels(w->problem->graph), n, w->value);
 }
 
 /* Finds the value of an expression; false if its start depends on itself. */
@@ -343,6 +347,7 @@ static nh_status read_statement(assigner *a, parse_text *parse, const nh_source 
     a->x = (nh_expander){.source = source,
                          .report = report,
                          .arena = arena,
+                         .labels = nh_graph_labels(a->built->problem.graph),
                          .parameter = a->built->parameter,
                          .coordinate = a->built->coordinate,
                          .velocity = a->built->velocity,

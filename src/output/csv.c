@@ -47,12 +47,17 @@ nh_status nh_table_create(nh_table **out, const char *path, const char *const *n
         return status;
     }
     table->columns = columns;
-    for (int i = 0; i < columns; i++) { /* no name has a comma or a quote */
-        nh_file_text(table->file, names[i]);
-        nh_file_write(table->file, i + 1 < columns ? "," : "\n", 1);
-    }
+    nh_table_add_texts(table, names); /* no name has a comma or a quote */
     *out = table;
     return NH_OK;
+}
+
+void nh_table_add_texts(nh_table *table, const char *const *row)
+{
+    for (int i = 0; i < table->columns; i++) {
+        nh_file_text(table->file, row[i]);
+        nh_file_write(table->file, i + 1 < table->columns ? "," : "\n", 1);
+    }
 }
 
 void nh_table_add(nh_table *table, const double *row)

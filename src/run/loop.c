@@ -364,7 +364,7 @@ nh_status nh_loop(nh_run *run, int64_t steps, const nh_clock *clock, const nh_tr
               .clock = *clock,
               .rows = *rows,
               .last = run->steps + steps};
-    const double begin = nh_clock_seconds();
+    const double begin = nh_clock_cpu();
     run->prepared.until = 0;
     run->stopped = run->interrupted = false;
     status = settle(&l, report);
@@ -379,7 +379,7 @@ nh_status nh_loop(nh_run *run, int64_t steps, const nh_clock *clock, const nh_tr
     {
         (*a)->end(run);
     }
-    run->seconds += nh_clock_seconds() - begin;
+    run->seconds += nh_clock_cpu() - begin;
     const nh_status kept = check_scratch(run, report);
     return kept == NH_OK ? status : kept;
 }

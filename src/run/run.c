@@ -250,7 +250,9 @@ static bool make_table(nh_run *run)
 
 static nh_status prepare_method(nh_run *run, const nh_run_options *options, nh_report *report)
 {
-    nh_status status = nh_choice_applies(&run->choice, run->system, report);
+    nh_status status = nh_choice_in_doubles(&run->choice, report);
+    if (status == NH_OK)
+        status = nh_choice_applies(&run->choice, run->system, report);
     if (status != NH_OK)
         return status;
     if (nh_choice_pace(&run->choice) > 0)

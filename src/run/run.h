@@ -70,6 +70,7 @@ typedef struct nh_prepared { /* what calls of few steps keep for the next call: 
     nh_kernel_io io;
     int64_t until;  /* up to this step it can be used */
     double seconds; /* time of a step; negative: not known yet */
+    int untimed;    /* calls since then */
     bool unwatched; /* that of the run when it was prepared */
     /* With several groups: the calls since their states were saved. */
     int calls;

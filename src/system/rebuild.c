@@ -10,9 +10,13 @@
 #include "base/status.h"
 #include "model/source.h"
 
-/* Builds it again from its text, with parameters that keep their names. */
-static nh_status build_again(nh_system **out, const nh_problem *from, const char *const *settings,
-                             size_t count, nh_report *report)
+typedef nh_status build_problem(nh_problem **out, const nh_model *model,
+                                const char *const *settings, size_t setting_count,
+                                nh_report *report);
+
+/* Builds it again from its text. */
+static nh_status build_again(nh_system **out, build_problem *build, const nh_problem *from,
+                             const char *const *settings, size_t count, nh_report *report)
 {
     nh_problem *problem;
     nh_model *model;
@@ -20,7 +24,7 @@ static nh_status build_again(nh_system **out, const nh_problem *from, const char
     nh_status status = nh_model_parse(&model, from->file, from->text, strlen(from->text), report);
     if (status != NH_OK)
         return status;
-    status = nh_problem_build_named(&problem, model, settings, count, report);
+    status = build(&problem, model, settings, count, report);
     if (status == NH_OK)
         status = nh_system_build_on(out, problem, report);
     nh_model_free(model);
@@ -30,7 +34,15 @@ static nh_status build_again(nh_system **out, const nh_problem *from, const char
 nh_status nh_system_build_named(nh_system **out, const nh_system *system, nh_report *report)
 {
     const nh_problem *from = system->mechanics->problem;
-    return build_again(out, from, (const char *const *)from->setting, from->settings, report);
+    return build_again(out, nh_problem_build_named, from, (const char *const *)from->setting,
+                       from->settings, report);
+}
+
+nh_status nh_system_build_precise(nh_system **out, const nh_system *system, nh_report *report)
+{
+    const nh_problem *from = system->mechanics->problem;
+    return build_again(out, nh_problem_build_precise, from, (const char *const *)from->setting,
+                       from->settings, report);
 }
 
 nh_status nh_system_build_open(nh_system **out, const nh_system *system, const bool *input,
@@ -50,7 +62,7 @@ nh_status nh_system_build_open(nh_system **out, const nh_system *system, const b
                 snprintf(held[i], sizeof *held, "input %s:held", from->input[i].name);
                 setting[settings++] = held[i];
             }
-        status = build_again(out, from, setting, settings, report);
+        status = build_again(out, nh_problem_build_named, from, setting, settings, report);
     } else
         nh_fail_memory(report);
     free(setting);

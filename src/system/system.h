@@ -50,6 +50,10 @@ nh_status nh_system_build_named(nh_system **out, const nh_system *system, nh_rep
 nh_status nh_system_build_open(nh_system **out, const nh_system *system, const bool *input,
                                nh_report *report);
 
+/* The same with numbers of 34 digits (model/labels.h), for functions that are evaluated with as
+ * many. */
+nh_status nh_system_build_precise(nh_system **out, const nh_system *system, nh_report *report);
+
 /* The same with other values of parameters; with another value of one. */
 nh_status nh_system_build_with(nh_system **out, const nh_system *system, int count,
                                const char *const *parameter, const double *value,

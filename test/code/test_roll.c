@@ -169,7 +169,7 @@ static void check_random(int *with_loops)
 {
     static const nh_input kinds[] = {NH_Q, NH_V, NH_X, NH_U};
     nh_expr results[4 * BODIES_MAX + 2];
-    program p = {.g = nh_graph_create(), .bodies = 40 + (int)chance(BODIES_MAX - 40)};
+    program p = {.g = nh_graph_create(NULL), .bodies = 40 + (int)chance(BODIES_MAX - 40)};
     p.scalar = nh_variable(p.g, NH_X, WIDTH - 1);
     for (; p.families < 4; p.families++) {
         uint32_t stride = 1 + chance(3), first = chance(10);

@@ -36,7 +36,7 @@ static nh_expr tidied(nh_expr e)
 
 static void test_rules(void)
 {
-    g = nh_graph_create();
+    g = nh_graph_create(NULL);
     const nh_expr s0 = sine(0), c0 = cosine(0), s1 = sine(1), c1 = cosine(1), x = q(2);
     nh_expr a = times(s0, s0, c1, c1), b = times(s0, s0, s1, s1);
     nh_expr expected = nh_multiply(g, s0, s0);

@@ -73,7 +73,7 @@ static double residual(nh_graph *g, const nh_matrix *a, const nh_expr *x, const 
 /* `nodes`: how many the factors and a solution may need for each row. */
 static void check_solution(int n, pattern *there, double nodes)
 {
-    nh_graph *g = nh_graph_create();
+    nh_graph *g = nh_graph_create(NULL);
     nh_matrix a;
     nh_expr x[SIZE];
     double b[SIZE];
@@ -106,7 +106,7 @@ static bool blocks(int row, int column)
 
 static void check_rows(void)
 {
-    nh_graph *g = nh_graph_create();
+    nh_graph *g = nh_graph_create(NULL);
     nh_matrix a, given, out;
     int singular;
     fill(g, &a, 6, blocks);
@@ -139,7 +139,7 @@ static bool without_row_4(int row, int column)
 
 static void check_singular(void)
 {
-    nh_graph *g = nh_graph_create();
+    nh_graph *g = nh_graph_create(NULL);
     nh_matrix a;
     int singular = 99;
     fill(g, &a, 9, without_row_4);
@@ -150,7 +150,7 @@ static void check_singular(void)
 
 static void check_rows_of_entries(void)
 {
-    nh_graph *g = nh_graph_create();
+    nh_graph *g = nh_graph_create(NULL);
     nh_matrix a;
     nh_expr x = nh_variable(g, NH_Q, 0), y = nh_variable(g, NH_Q, 1), vector[] = {x, y, NH_ONE};
     CHECK(nh_matrix_init(&a, 2, 3));

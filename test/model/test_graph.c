@@ -422,7 +422,7 @@ static void check_random(int count)
     size_t nodes = 0;
     tree t[TREE_MAX];
     double x[INPUTS];
-    nh_graph *one = nh_graph_create(), *two = nh_graph_create();
+    nh_graph *one = nh_graph_create(NULL), *two = nh_graph_create(NULL);
     for (int i = 0; i < count; i++) {
         int size = random_tree(t);
         nh_expr e = tree_expr(one, t, size);
@@ -470,7 +470,7 @@ static void check_memory(void)
     for (; failed; n++) {
         seed = 5;
         countdown = n;
-        nh_graph *g = nh_graph_create();
+        nh_graph *g = nh_graph_create(NULL);
         if (g)
             build_much(g);
         failed = countdown == 0;
@@ -486,7 +486,7 @@ static void check_memory(void)
     }
     printf("%ld allocations were refused, one after the other\n", n - 2);
     CHECK(n > 20);
-    nh_graph *g = nh_graph_create();
+    nh_graph *g = nh_graph_create(NULL);
     nh_graph_fail(g);
     CHECK(nh_graph_failed(g) && nh_number(g, 7) == NH_ZERO);
     nh_graph_free(g);
@@ -495,7 +495,7 @@ static void check_memory(void)
 
 int main(void)
 {
-    nh_graph *g = nh_graph_create();
+    nh_graph *g = nh_graph_create(NULL);
     check_unique(g);
     check_algebra(g);
     check_functions(g);
