@@ -9,6 +9,7 @@
 #include "run/health.h"
 #include "run/measure.h"
 #include "simulate/simulation.h"
+#include "simulate/start_lanes.h"
 
 enum { NH_FAILURES_KEPT = 100 };
 
@@ -102,6 +103,8 @@ struct nh_worker {
     const nh_system *system; /* of the current block */
     int64_t machine;         /* the number of that system, see machine_of; -1: none */
     nh_run *run;
+    nh_start_lanes *starts; /* of many members at a time, or NULL */
+    bool *found;            /* which of them were found */
     nh_measure measure;
     nh_block block;
     /* for each member of the block */
@@ -161,6 +164,11 @@ void nh_ensemble_close(const nh_ensemble *e, const nh_system *system);
 /* The start of one member of a block; `start` counts within the combination. */
 nh_status nh_ensemble_start(const nh_ensemble *e, const nh_system *system, const nh_block *block,
                             int64_t start, double *q, double *v, nh_report *report);
+
+/* For the random starts of many members of a block at a time; NULL where they are found one by
+ * one. */
+nh_status nh_ensemble_start_lanes(const nh_ensemble *e, const nh_system *system,
+                                  nh_start_lanes **out, nh_report *report);
 
 /* Call with the lock held: records the failure of a member, and stops everything. */
 void nh_ensemble_note_failure(nh_ensemble *e, int64_t member, const nh_report *report);

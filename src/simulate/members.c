@@ -135,24 +135,54 @@ void nh_ensemble_close(const nh_ensemble *e, const nh_system *system)
 
 /* ---- starts ---- */
 
+/* The start of the model, which is a centre of random ones, and their energy. */
+static nh_status random_centre(const nh_ensemble *e, const nh_system *system, double *centre,
+                               double *v, double *energy, nh_report *report)
+{
+    const nh_simulation_options *o = &e->simulation->options;
+    nh_start_options begin = nh_start_options_default();
+    begin.t = e->simulation->how.t0;
+    begin.assignments = o->start;
+    *energy = e->energy;
+    nh_status status = nh_system_begin(system, &begin, centre, v, report);
+    if (status == NH_OK && !o->fixed_energy)
+        status = nh_system_energy(system, begin.t, centre, v, energy, report);
+    return status;
+}
+
+nh_status nh_ensemble_start_lanes(const nh_ensemble *e, const nh_system *system,
+                                  nh_start_lanes **out, nh_report *report)
+{
+    const nh_simulation_options *o = &e->simulation->options;
+    const size_t n = (size_t)system->coordinates, k = (size_t)system->user_velocities;
+    *out = NULL;
+    if (o->starts != NH_STARTS_RANDOM || e->varies_machines)
+        return NH_OK;
+    double energy, *centre = malloc((n + k + 1) * sizeof *centre);
+    nh_status status = centre ? random_centre(e, system, centre, centre + n, &energy, report)
+                              : nh_fail_memory(report);
+    const nh_start_choice choice = {.t = e->simulation->how.t0,
+                                    .energy = energy,
+                                    .seed = o->seed,
+                                    .centre = o->around_start ? centre : NULL,
+                                    .start = centre};
+    if (status == NH_OK)
+        status = nh_start_lanes_create(out, system, &choice, report);
+    free(centre);
+    return status;
+}
+
 static nh_status random_start(const nh_ensemble *e, const nh_system *system, int64_t start,
                               double *q, double *v, nh_report *report)
 {
     const nh_simulation_options *o = &e->simulation->options;
-    size_t n = (size_t)system->coordinates;
-    double energy = e->energy, *centre = malloc((n + 1) * sizeof *centre);
-    nh_start_options begin = nh_start_options_default();
-    begin.t = e->simulation->how.t0;
-    begin.assignments = o->start;
+    double energy, *centre = malloc(((size_t)system->coordinates + 1) * sizeof *centre);
     nh_status status =
-        centre ? nh_system_begin(system, &begin, q, v, report) : nh_fail_memory(report);
+        centre ? random_centre(e, system, centre, v, &energy, report) : nh_fail_memory(report);
     if (status == NH_OK)
-        memcpy(centre, q, n * sizeof *centre);
-    if (status == NH_OK && !o->fixed_energy)
-        status = nh_system_energy(system, begin.t, q, v, &energy, report);
-    if (status == NH_OK)
-        status = nh_random_start_from(system, begin.t, energy, o->seed, (uint64_t)start,
-                                      o->around_start ? centre : NULL, centre, q, v, report);
+        status =
+            nh_random_start_from(system, e->simulation->how.t0, energy, o->seed, (uint64_t)start,
+                                 o->around_start ? centre : NULL, centre, q, v, report);
     free(centre);
     return status;
 }

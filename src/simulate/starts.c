@@ -286,6 +286,21 @@ static bool search(ray *r, uint64_t seed, uint64_t item, int *drawn)
     return false;
 }
 
+nh_status nh_start_unscaled(const nh_system *system, double t, const double *start, bool *angle,
+                            bool *unscaled, nh_report *report)
+{
+    const size_t n = (size_t)system->velocities;
+    double *room = calloc(2 * n + 1, sizeof *room);
+    ray r = {.system = system, .t = t, .start = start, .unscaled = unscaled};
+    if (!room)
+        return nh_fail_memory(report);
+    find_unscaled(&r, room, room + n);
+    for (int i = 0; i < system->coordinates; i++)
+        angle[i] = is_angle(system, i);
+    free(room);
+    return r.out_of_memory ? nh_fail_memory(report) : NH_OK;
+}
+
 nh_status nh_random_start_from(const nh_system *system, double t, double energy, uint64_t seed,
                                uint64_t item, const double *centre, const double *start, double *q,
                                double *v, nh_report *report)

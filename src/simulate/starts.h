@@ -1,4 +1,5 @@
-/* Random starts of ensembles. */
+/* Random starts of ensembles: one at a time, for all systems (starts.c); or many at a time, where
+ * that is possible, with the same choice of directions (start_lanes.h). */
 #ifndef NH_SIMULATE_STARTS_H
 #define NH_SIMULATE_STARTS_H
 
@@ -21,5 +22,10 @@ nh_status nh_random_start(const nh_system *system, double t, double energy, uint
 nh_status nh_random_start_from(const nh_system *system, double t, double energy, uint64_t seed,
                                uint64_t item, const double *centre, const double *start, double *q,
                                double *v, nh_report *report);
+
+/* Which coordinates are angles, and which positions are not scaled: angles, and those on which the
+ * energy does not depend. angle[coordinates], unscaled[coordinates]. */
+nh_status nh_start_unscaled(const nh_system *system, double t, const double *start, bool *angle,
+                            bool *unscaled, nh_report *report);
 
 #endif

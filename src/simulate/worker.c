@@ -64,6 +64,8 @@ static void close_run(nh_worker *w)
             nh_remarks_add(&w->e->remarks, "compiler", "%s", not_compiled);
         pthread_mutex_unlock(&w->e->lock);
     }
+    nh_start_lanes_free(w->starts);
+    w->starts = NULL;
     nh_measure_free(&w->measure);
     w->measure = (nh_measure){0};
     nh_run_free(w->run);
@@ -103,6 +105,8 @@ static nh_status open_run(nh_worker *w, nh_report *report)
     if (status == NH_OK)
         status = nh_measure_create(&w->measure, w->system, e->width > 1 && !options.until,
                                    e->wants_rows, report);
+    if (status == NH_OK)
+        status = nh_ensemble_start_lanes(e, w->system, &w->starts, report);
     w->machine = status == NH_OK ? machine_of(w) : -1;
     return status;
 }
@@ -142,8 +146,10 @@ static nh_status start_member(nh_worker *w, int index, nh_report *report)
 {
     nh_ensemble *e = w->e;
     double *q = (double *)w->member[index].q, *v = (double *)w->member[index].v;
-    nh_status status =
-        nh_ensemble_start(e, w->system, &w->block, w->block.first_start + index, q, v, report);
+    nh_status status = NH_OK;
+    if (!w->starts || !w->found[index]) /* one by one; it says why there is none */
+        status =
+            nh_ensemble_start(e, w->system, &w->block, w->block.first_start + index, q, v, report);
     if (status == NH_OK)
         status = nh_run_start(w->run, index, e->simulation->how.t0, q, v, report);
     return status;
@@ -192,6 +198,9 @@ static nh_status start_block(nh_worker *w, nh_report *report)
     if (w->machine != machine_of(w))
         status = open_run(w, &why);
     const bool built = status == NH_OK;
+    if (built && w->starts)
+        nh_start_lanes_find(w->starts, (uint64_t)w->block.first_start, w->block.members, w->q, w->v,
+                            w->found);
     for (int i = 0; i < w->block.members; i++) {
         if (built)
             status = start_member(w, i, &why);
@@ -370,6 +379,7 @@ static bool make_room(nh_worker *w)
     w->room = e->wants_rows && row < ROWS_BYTES ? (int)(ROWS_BYTES / row) : 1;
     size_t rows = width * (size_t)w->room;
     w->member = calloc(width, sizeof *w->member);
+    w->found = calloc(width, sizeof *w->found);
     w->q = calloc(width * n + 1, sizeof *w->q);
     w->v = calloc(width * k + 1, sizeof *w->v);
     w->value = calloc(rows * columns + 1, sizeof *w->value);
@@ -379,8 +389,8 @@ static bool make_room(nh_worker *w)
         calloc(rows * (size_t)e->system->constraints + 1, sizeof *w->row_multiplier);
     w->raw_width = 2 + columns + (size_t)e->system->constraints;
     w->raw = calloc(NH_LANES * w->raw_width, sizeof *w->raw);
-    return w->member && w->q && w->v && w->value && w->row_q && w->row_v && w->row_multiplier &&
-           w->raw;
+    return w->member && w->found && w->q && w->v && w->value && w->row_q && w->row_v &&
+           w->row_multiplier && w->raw;
 }
 
 void nh_worker_free(nh_worker *w)
@@ -388,6 +398,7 @@ void nh_worker_free(nh_worker *w)
     close_run(w);
     free(w->statistic);
     free(w->member);
+    free(w->found);
     free(w->q);
     free(w->v);
     free(w->value);

@@ -7,6 +7,7 @@
 #include <nonholo.h>
 
 #include "check.h"
+#include "simulate/start_lanes.h"
 #include "simulate/starts.h"
 
 enum { STARTS = 40 };
@@ -121,6 +122,63 @@ static void integrals_are_kept(const problem *p)
     nh_model_free(model);
 }
 
+/* ---- many at a time ---- */
+
+/* The same starts as one by one, up to round-off; those of a member do not depend on its
+ * neighbours. */
+static void lanes_agree(const char *name, double share, bool around)
+{
+    enum { MEMBERS = 61, MOST = 12 };
+    nh_model *model = NULL;
+    nh_system *system = build(name, &model);
+    nh_report report;
+    nh_start_lanes *lanes = NULL;
+    const int n = nh_system_coordinates(system), k = nh_system_velocities(system);
+    double q0[MOST], v0[MOST], energy, one_q[MOST], one_v[MOST], worst = 0;
+    double q[MEMBERS * MOST], v[MEMBERS * MOST], again_q[MOST], again_v[MOST];
+    bool found[MEMBERS], alone;
+    CHECK(nh_system_start(system, NULL, q0, v0, &report) == NH_OK);
+    CHECK(nh_system_energy(system, 0, q0, v0, &energy, &report) == NH_OK);
+    const nh_start_choice choice = {
+        .energy = share * energy, .seed = 9, .centre = around ? q0 : NULL, .start = q0};
+    CHECK(nh_start_lanes_create(&lanes, system, &choice, &report) == NH_OK && lanes);
+    if (!lanes)
+        return;
+    nh_start_lanes_find(lanes, 1000, MEMBERS, q, v, found);
+    for (int i = 0; i < MEMBERS; i++) {
+        CHECK(found[i]);
+        CHECK(nh_random_start_from(system, 0, choice.energy, 9, 1000 + (uint64_t)i, choice.centre,
+                                   q0, one_q, one_v, &report) == NH_OK);
+        for (int j = 0; j < n; j++)
+            worst = fmax(worst, fabs(q[i * n + j] - one_q[j]) / (1 + fabs(one_q[j])));
+        for (int j = 0; j < k; j++)
+            worst = fmax(worst, fabs(v[i * k + j] - one_v[j]) / (1 + fabs(one_v[j])));
+    }
+    nh_start_lanes_find(lanes, 1047, 1, again_q, again_v, &alone);
+    CHECK(alone && memcmp(again_q, q + 47 * n, (size_t)n * sizeof *q) == 0);
+    CHECK(memcmp(again_v, v + 47 * k, (size_t)k * sizeof *v) == 0);
+    printf("%s: many at a time and one by one agree to %.1e\n", name, worst);
+    CHECK(worst < 1e-9);
+    nh_start_lanes_free(lanes);
+    nh_system_free(system);
+    nh_model_free(model);
+}
+
+/* Where starts are found one by one. */
+static void lanes_are_refused(const char *name)
+{
+    nh_model *model = NULL;
+    nh_system *system = build(name, &model);
+    nh_report report;
+    nh_start_lanes *lanes = NULL;
+    double q0[20], v0[20];
+    CHECK(nh_system_start(system, NULL, q0, v0, &report) == NH_OK);
+    const nh_start_choice choice = {.energy = 1, .start = q0};
+    CHECK(nh_start_lanes_create(&lanes, system, &choice, &report) == NH_OK && !lanes);
+    nh_system_free(system);
+    nh_model_free(model);
+}
+
 /* ---- units ---- */
 
 static void energy_is_met(double mass, double length)
@@ -150,6 +208,15 @@ int main(void)
 {
     for (size_t i = 0; i < sizeof problems / sizeof *problems; i++)
         integrals_are_kept(problems + i);
+    lanes_agree("chaotic-particle", 1, false);
+    lanes_agree("chaotic-particle", 1.5, true);
+    lanes_agree("chaplygin-sleigh", 1, false);
+    lanes_agree("rolling-coin", 1, true);
+    lanes_agree("suslov", 2, false);
+    lanes_agree("pendulum-cvt", 1, false);
+    lanes_are_refused("chaotic-particle-holonomic");
+    lanes_are_refused("rattleback-rotation");
+    lanes_are_refused("driven-sleigh");
     for (double mass = 1e-12; mass < 1e13; mass *= 1e12)
         for (double length = 1e-12; length < 1e13; length *= 1e12)
             energy_is_met(mass, length);
