@@ -68,8 +68,16 @@ const char *const *nh_variant_flags(nh_variant variant, int *count)
 
 const char *const *nh_variant_gcc_flags(nh_variant variant, int *count)
 {
-    static const char *const own[] = {"-mmove-max=256", "-mstore-max=256", "-march=native"};
-    *count = has_avx(variant) ? 3 : 0;
+    /* the last one where this process has fewer instructions than the processor, as under valgrind
+     */
+    static const char *const own[] = {"-mmove-max=256", "-mstore-max=256", "-march=native",
+                                      "-mno-avx512f"};
+#ifdef NH_HAVE_AVX2_VARIANTS
+    *count = !has_avx(variant) ? 0 : __builtin_cpu_supports("avx512f") ? 3 : 4;
+#else
+    *count = 0;
+    (void)variant;
+#endif
     return own;
 }
 
