@@ -26,6 +26,7 @@ typedef struct finding {
     nh_integrability integrability; /* near the start */
     nh_report start_report;         /* when the start is off the constraints */
     nh_run *started;                /* of contacts and grips, or NULL */
+    coupled_facts coupled;
 } finding;
 
 /* What cannot be determined is reported as unknown; without memory nothing is reported. */
@@ -48,6 +49,9 @@ static nh_status find_out(finding *f, const subject *s, nh_report *report)
     if (ranks == NH_NO_MEMORY)
         return ranks;
     f->singular_mass = ranks == NH_SINGULAR_MASS;
+    const nh_status coupled = find_coupled(&f->coupled, s, report);
+    if (coupled != NH_OK)
+        return coupled;
     return nh_system_integrability(s->system, s->t, s->q, s->v, &f->integrability, report);
 }
 
@@ -260,7 +264,7 @@ static void print_structure(const finding *f)
         return;
     put_label("reversible");
     printf("%s\n", answer_name(facts->reversible));
-    print_reversals(f->subject);
+    print_reversals(f->subject, &f->coupled);
 }
 
 static void print_conserved(const finding *f)
@@ -352,7 +356,7 @@ static void print_text(const finding *f)
     print_constraints(f);
     print_contacts(f->subject, f->started);
     print_structure(f);
-    print_frequencies(f->subject);
+    print_frequencies(&f->coupled);
     print_conserved(f);
     print_start(f);
     print_methods(f);
@@ -451,7 +455,7 @@ static void put_facts(json *j, const finding *f)
     bool driven = facts->coupled && facts->driver >= 0;
     json_text(j, "driver", driven ? nh_system_coordinate_name(f->system, facts->driver) : NULL);
     put_fibration(j, f->subject);
-    put_reversals(j, f->subject);
+    put_reversals(j, f->subject, &f->coupled);
     json_integer(j, "mass_entries", facts->mass_entries);
     json_integer(j, "constraint_entries", facts->constraint_entries);
     json_boolean(j, "symmetries", facts->symmetries);
@@ -510,7 +514,7 @@ static void print_json(const finding *f)
     put_constraints(&j, s);
     put_contacts(&j, f->subject, f->started);
     put_facts(&j, f);
-    put_frequencies(&j, f->subject);
+    put_frequencies(&j, &f->coupled);
     put_start(&j, f);
     put_methods(&j, s);
     json_remarks(&j);
@@ -549,6 +553,7 @@ static int run(const options *given)
         if (!answer && !f.consistent)
             answer = complain_report(&f.start_report);
         nh_run_free(f.started);
+        free_coupled(&f.coupled);
     }
     subject_free(&s);
     return answer;

@@ -99,10 +99,23 @@ static bool reflects_driver(const nh_system *system, const nh_reversal *r)
            r->sign[facts->driver] < 0;
 }
 
-static int find_reversals(const subject *s, nh_reversal **list)
+nh_status find_coupled(coupled_facts *out, const subject *s, nh_report *report)
 {
-    *list = calloc(ALL, sizeof **list);
-    return *list ? nh_system_reversals(s->system, s->q, s->v, *list, ALL) : -1;
+    *out = (coupled_facts){.reversal = calloc(ALL, sizeof *out->reversal)};
+    out->reversals =
+        out->reversal ? nh_system_reversals(s->system, s->q, s->v, out->reversal, ALL) : -2;
+    const nh_status status =
+        nh_system_frequencies(&out->frequencies, s->system, s->q, s->v, report);
+    out->periodic = status == NH_OK;
+    if (out->reversals != -2 && status != NH_NO_MEMORY)
+        return NH_OK;
+    *report = (nh_report){.status = NH_NO_MEMORY, .text = "out of memory"};
+    return NH_NO_MEMORY;
+}
+
+void free_coupled(coupled_facts *c)
+{
+    free(c->reversal);
 }
 
 static void print_condition(const subject *s, const nh_reversal *list, int count)
@@ -126,11 +139,11 @@ static void print_condition(const subject *s, const nh_reversal *list, int count
         driver);
 }
 
-void print_reversals(const subject *s)
+void print_reversals(const subject *s, const coupled_facts *c)
 {
-    nh_reversal *list;
+    const nh_reversal *list = c->reversal;
     char map[256];
-    const int count = find_reversals(s, &list);
+    const int count = c->reversals;
     if (count > 0)
         put_label("reversed by");
     for (int i = 0; i < count && i < SHOWN; i++) {
@@ -143,14 +156,13 @@ void print_reversals(const subject *s)
         printf("; v likewise, with the opposite sign\n");
     if (count >= 0)
         print_condition(s, list, count);
-    free(list);
 }
 
-void put_reversals(json *j, const subject *s)
+void put_reversals(json *j, const subject *s, const coupled_facts *c)
 {
-    nh_reversal *list;
+    const nh_reversal *list = c->reversal;
     char map[256];
-    const int count = find_reversals(s, &list);
+    const int count = c->reversals;
     bool reflected = false;
     const nh_facts *facts = nh_system_facts(s->system);
     if (count < 0)
@@ -168,16 +180,15 @@ void put_reversals(json *j, const subject *s)
         json_boolean(j, "reverses_rotating_driver", reflected);
     else
         json_text(j, "reverses_rotating_driver", NULL);
-    free(list);
 }
 
 /* ---- frequencies --------------------------------------------------------------------------- */
 
 /* Of a coupled system with linear passengers, if its driver moves periodically. */
-void print_frequencies(const subject *s)
+void print_frequencies(const coupled_facts *c)
 {
-    nh_frequencies found;
-    if (nh_system_frequencies(&found, s->system, s->q, s->v, NULL) != NH_OK)
+    const nh_frequencies found = c->frequencies;
+    if (!c->periodic)
         return;
     put_label("frequencies");
     printf("driver %.8g, %s with period %.8g; passengers", 2 * M_PI / found.period,
@@ -199,11 +210,11 @@ void print_frequencies(const subject *s)
                        : "it is not known whether they are nondegenerate");
 }
 
-void put_frequencies(json *j, const subject *s)
+void put_frequencies(json *j, const coupled_facts *c)
 {
-    nh_frequencies found;
+    const nh_frequencies found = c->frequencies;
     double passengers[9];
-    if (nh_system_frequencies(&found, s->system, s->q, s->v, NULL) != NH_OK) {
+    if (!c->periodic) {
         json_text(j, "frequencies", NULL);
         return;
     }

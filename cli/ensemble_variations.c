@@ -30,7 +30,7 @@ static int read_random(ensemble_job *c, const char *text)
                               one + strspn(one, " "), &report);
         free(one);
         if (status != NH_OK)
-            return complain("--random: %s", report.text);
+            return complain("--random: %s", report.text), exit_code(status);
         from = from[length] ? from + length + 1 : NULL;
     }
     return 0;

@@ -68,6 +68,15 @@ static int write_matrices(const nh_linearisation *l, const options *given)
                                                                         : complain_report(&report);
 }
 
+/* For a state; complains without memory. */
+static double *room_for(const subject *s)
+{
+    double *room = malloc((size_t)(s->coordinates + s->velocities + 1) * sizeof *room);
+    if (!room)
+        complain("out of memory");
+    return room;
+}
+
 static int one(const options *given, const subject *s, const nh_linearise_options *o)
 {
     nh_report report;
@@ -78,8 +87,12 @@ static int one(const options *given, const subject *s, const nh_linearise_option
     int answer = write_matrices(l, given);
     if (!answer && given->plot)
         answer = linearise_draw(l, given->plot);
+    double *room = room_for(s);
+    if (!answer && !room)
+        answer = FAILED;
     if (!answer)
-        (given->json ? linearise_print_json : linearise_print_text)(l, given);
+        (given->json ? linearise_print_json : linearise_print_text)(l, given, room);
+    free(room);
     nh_linearisation_free(l);
     return answer;
 }
@@ -94,13 +107,14 @@ static int sweep_all(const options *given, const subject *s, const nh_linearise_
     for (int i = 0; i < nh_stability_remarks(found); i++)
         remark("%s", nh_stability_remark(found, i));
     remark_all(nh_stability_here(found));
-    const stability_report shown = {found, sweep->parameter, s->system, given};
-    int answer = write_matrices(nh_stability_here(found), given);
+    const stability_report shown = {found, sweep->parameter, s->system, given, room_for(s)};
+    int answer = shown.room ? write_matrices(nh_stability_here(found), given) : FAILED;
     if (!answer && given->plot)
         answer = stability_draw(&shown, given->plot);
     if (!answer)
         (given->json ? stability_print_json : stability_print_text)(&shown);
     nh_stability_free(found);
+    free(shown.room);
     return answer;
 }
 

@@ -26,14 +26,11 @@ static void print_values(const char *lead, const char *(*name)(const nh_system *
         printf("\n");
 }
 
-static void print_motion(const nh_linearisation *l)
+static void print_motion(const nh_linearisation *l, double *q)
 {
     const nh_system *system = nh_linearisation_system(l);
     const int n = nh_system_coordinates(system), k = nh_system_velocities(system);
-    double *q = malloc((size_t)(n + k + 1) * sizeof *q);
     bool moves = false;
-    if (!q)
-        return;
     nh_linearisation_state(l, q, q + n);
     for (int i = 0; i < k; i++)
         moves |= fabs(q[n + i]) > 1e-14;
@@ -42,7 +39,6 @@ static void print_motion(const nh_linearisation *l)
            nh_linearisation_residual(l));
     print_values("  at      ", nh_system_coordinate_name, system, q, n);
     print_values("  moving  ", nh_system_velocity_name, system, q + n, k);
-    free(q);
     const int symmetries = nh_linearisation_symmetries(l);
     for (int i = 0; i < symmetries; i++)
         printf("%s%s%s", i ? ", " : "  symmetries  ", nh_linearisation_symmetry_name(l, i),
@@ -61,29 +57,29 @@ static bool is_velocity(const nh_linearisation *l, int state)
 
 /* The largest parts of a mode, "lean 1, steer 0.4 at -20 deg": positions, or velocities if no
  * position takes part. */
-static void print_mode(const nh_linearisation *l, const nh_mode *mode)
+static void print_mode(const nh_linearisation *l, const nh_mode *mode, double *told)
 {
     enum { SHOWN = 4 };
     const int n = nh_linearisation_order(l);
     bool velocities = true;
-    bool *told = calloc((size_t)n + 1, sizeof *told);
+    memset(told, 0, (size_t)n * sizeof *told);
     double first = 0, phase = 0;
     for (int i = 0; i < n; i++)
         if (!is_velocity(l, i) && hypot(mode->vector_re[i], mode->vector_im[i]) > 1e-9)
             velocities = false;
-    for (int turn = 0; told && turn < SHOWN; turn++) {
+    for (int turn = 0; turn < SHOWN; turn++) {
         int best = -1;
         double most = 0;
         for (int i = 0; i < n; i++) {
             const double size = hypot(mode->vector_re[i], mode->vector_im[i]);
-            if (!told[i] && (velocities || !is_velocity(l, i)) && size > 1.000001 * most) {
+            if (told[i] == 0 && (velocities || !is_velocity(l, i)) && size > 1.000001 * most) {
                 best = i;
                 most = size;
             }
         }
         if (best < 0 || most < 1e-3 * first)
             break;
-        told[best] = true;
+        told[best] = 1;
         const double angle = atan2(mode->vector_im[best], mode->vector_re[best]);
         if (turn == 0) {
             first = most;
@@ -98,7 +94,6 @@ static void print_mode(const nh_linearisation *l, const nh_mode *mode)
         else
             printf("%.3g at %.1f deg", most / first, degrees);
     }
-    free(told);
 }
 
 static double largest_of(const nh_linearisation *l)
@@ -129,7 +124,7 @@ static void print_verdict(const nh_linearisation *l)
         printf("stable: all eigenvalues have negative real parts, but for the zeros\n");
 }
 
-static void print_eigenvalues(const nh_linearisation *l)
+static void print_eigenvalues(const nh_linearisation *l, double *room)
 {
     printf("  %-32s %-12s %-10s mode\n", "eigenvalue", "frequency", "damping");
     for (int i = 0; i < nh_linearisation_modes(l); i++) {
@@ -147,7 +142,7 @@ static void print_eigenvalues(const nh_linearisation *l)
             printf("%-12.6g %-10.4g ", mode.frequency, re == 0 ? 0 : mode.damping);
         else
             printf("%-12s %-10s ", "", "");
-        print_mode(l, &mode);
+        print_mode(l, &mode, room);
         printf("\n");
     }
 }
@@ -170,10 +165,10 @@ static void print_zeros(const nh_linearisation *l)
     printf("\n");
 }
 
-void linearise_print_text(const nh_linearisation *l, const options *given)
+void linearise_print_text(const nh_linearisation *l, const options *given, double *room)
 {
-    print_motion(l);
-    print_eigenvalues(l);
+    print_motion(l, room);
+    print_eigenvalues(l, room);
     print_zeros(l);
     print_verdict(l);
     if (given->matrices)
@@ -192,13 +187,10 @@ static void put_pair(json *j, double re, double im)
     json_close_row(j);
 }
 
-static void put_state(json *j, const nh_linearisation *l)
+static void put_state(json *j, const nh_linearisation *l, double *q)
 {
     const nh_system *system = nh_linearisation_system(l);
     const int n = nh_system_coordinates(system), k = nh_system_velocities(system);
-    double *q = malloc((size_t)(n + k + 1) * sizeof *q);
-    if (!q)
-        return;
     nh_linearisation_state(l, q, q + n);
     json_object(j, "state");
     for (int i = 0; i < n; i++)
@@ -206,7 +198,6 @@ static void put_state(json *j, const nh_linearisation *l)
     for (int i = 0; i < k; i++)
         json_real(j, nh_system_velocity_name(system, i), q[n + i]);
     json_close_object(j);
-    free(q);
     json_real(j, "residual", nh_linearisation_residual(l));
     json_object(j, "rates");
     for (int i = 0; i < nh_linearisation_symmetries(l); i++)
@@ -263,11 +254,11 @@ static void put_names(json *j, const nh_linearisation *l, const char *key, name_
     json_close_row(j);
 }
 
-static void put_linearisation(json *j, const nh_linearisation *l)
+static void put_linearisation(json *j, const nh_linearisation *l, double *room)
 {
     const int n = nh_linearisation_order(l), u = nh_linearisation_inputs(l);
     const int y = nh_linearisation_outputs(l);
-    put_state(j, l);
+    put_state(j, l, room);
     put_modes(j, l);
     put_names(j, l, "names", nh_linearisation_state_name, n);
     put_names(j, l, "inputs", nh_linearisation_input_name, u);
@@ -285,11 +276,11 @@ static void put_files(json *j, const options *given)
     json_remarks(j);
 }
 
-void linearise_print_json(const nh_linearisation *l, const options *given)
+void linearise_print_json(const nh_linearisation *l, const options *given, double *room)
 {
     json j = json_begin(stdout);
     json_text(&j, "model", nh_system_name(nh_linearisation_system(l)));
-    put_linearisation(&j, l);
+    put_linearisation(&j, l, room);
     put_files(&j, given);
     json_end(&j);
 }
@@ -337,7 +328,7 @@ void stability_print_json(const stability_report *r)
     json_text(&j, "model", nh_system_name(r->system));
     json_text(&j, "parameter", r->parameter);
     if (nh_stability_here(r->found))
-        put_linearisation(&j, nh_stability_here(r->found));
+        put_linearisation(&j, nh_stability_here(r->found), r->room);
     if (r->given->locate)
         put_located(&j, r->found);
     put_sweep(&j, r->found);

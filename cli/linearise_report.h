@@ -11,10 +11,13 @@ typedef struct stability_report {
     const char *parameter;
     const nh_system *system;
     const options *given;
+    double *room;
 } stability_report;
 
-void linearise_print_text(const nh_linearisation *l, const options *given);
-void linearise_print_json(const nh_linearisation *l, const options *given);
+/* `room`: for a state. */
+
+void linearise_print_text(const nh_linearisation *l, const options *given, double *room);
+void linearise_print_json(const nh_linearisation *l, const options *given, double *room);
 void stability_print_text(const stability_report *r);
 void stability_print_json(const stability_report *r);
 

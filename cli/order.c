@@ -132,8 +132,8 @@ static int find_reference(survey *s)
 }
 
 /* The distance of the end state from the reference, or NaN with the reason. */
-static double error_of(const survey *s, const options *given, const char *method, int size,
-                       char *failure, size_t room)
+static double error_of(survey *s, const options *given, const char *method, int size, char *failure,
+                       size_t room)
 {
     const subject *u = &s->subject;
     nh_run *run;
@@ -145,6 +145,7 @@ static double error_of(const survey *s, const options *given, const char *method
     if (status == NH_OK)
         status = nh_run_advance(run, s->steps[size], &report);
     double error = NAN, *q = calloc((size_t)(u->coordinates + u->velocities) + 1, sizeof *q);
+    s->no_memory |= status == NH_NO_MEMORY || !q;
     if (status == NH_OK && q) {
         nh_run_state(run, 0, NULL, q, q + u->coordinates);
         error = largest(s, q, s->q);
@@ -186,6 +187,8 @@ static void measure(survey *s, const options *given)
 static int complain_failures(const survey *s)
 {
     int answer = DONE;
+    if (s->no_memory) /* not a result of a method */
+        return complain("out of memory"), FAILED;
     for (int m = 0; m < s->method_count; m++)
         if (s->series[m].order.verdict == NH_ORDER_FAILED) {
             complain("%s: %s", s->methods[m].text, s->series[m].failure[s->sizes - 1]);

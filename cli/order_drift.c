@@ -64,6 +64,7 @@ typedef struct drifts {
     double h[STEP_SIZES_MAX], time;
     nh_drift *drift;
     line *lines;
+    bool no_memory; /* for some run */
 } drifts;
 
 /* ---- steps --------------------------------------------------------------------------------- */
@@ -111,8 +112,10 @@ static void measure(drifts *d, const options *given, line *one, int size)
     const nh_run_options how = run_options(given, one->method->text, d->h[size], d->steps[size]);
     nh_report report = {0};
     nh_drift_rate rate;
-    if (nh_drift_measure(&rate, s->system, &how, s->t, s->q, s->v, one->has_law ? &one->law : NULL,
-                         &report) != NH_OK)
+    const nh_status status = nh_drift_measure(&rate, s->system, &how, s->t, s->q, s->v,
+                                              one->has_law ? &one->law : NULL, &report);
+    d->no_memory |= status == NH_NO_MEMORY;
+    if (status != NH_OK)
         snprintf(one->failure, sizeof one->failure, "%.*s", (int)sizeof one->failure - 1,
                  report.text);
     one->measured[size] = rate.measured;
@@ -130,7 +133,9 @@ static void measure_all(drifts *d, const options *given)
     for (int m = 0; m < d->count; m++) {
         line *one = d->lines + m;
         one->method = d->methods + m;
-        one->has_law = nh_drift_law_of(&one->law, d->drift, one->method->text, NULL) == NH_OK;
+        const nh_status law = nh_drift_law_of(&one->law, d->drift, one->method->text, NULL);
+        d->no_memory |= law == NH_NO_MEMORY;
+        one->has_law = law == NH_OK;
         for (int i = 0; i < d->sizes; i++) {
             measure(d, given, one, i);
             progress_update(&bar, done += d->steps[i]);
@@ -260,6 +265,8 @@ static void print_json(const drifts *d)
 static int complain_failures(const drifts *d)
 {
     int answer = DONE;
+    if (d->no_memory) /* not a result of a method */
+        return complain("out of memory"), FAILED;
     for (int m = 0; m < d->count; m++) {
         bool failed = true;
         for (int i = 0; i < d->sizes; i++)

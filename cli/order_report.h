@@ -31,6 +31,7 @@ typedef struct survey {
     nh_accuracy accuracy;
     double tolerance, scale; /* scale: size of the end state itself, in these units; at least 1 */
     series *series;
+    bool no_memory; /* for some run */
 } survey;
 
 void order_print_text(const survey *s);

@@ -86,7 +86,7 @@ NH_API nh_status nh_leapfrog_invariant(const nh_system *system, double step, con
  * -sign[i] v[from[i]]. nh_system_reversals tries all changes of signs, exchanges of two coordinates
  * and half turns of angles, and returns how many of them reverse the motion, at most `room`; -1 if
  * it cannot tell (more than 6 coordinates, constraints that are not linear, dependence on time,
- * forces, conditions on positions). */
+ * forces, conditions on positions), -2 without memory. */
 typedef struct nh_reversal {
     int coordinates;
     int from[6], sign[6];

@@ -61,25 +61,32 @@ static double orthogonalise(double *rows, int at, int count)
     return sqrt(left / whole);
 }
 
-static nh_answer are_nondegenerate(const nh_system *system, const nh_frequencies *first,
-                                   const double *q, const double *v)
+/* Fails without memory only. */
+static nh_status are_nondegenerate(nh_answer *out, const nh_system *system,
+                                   const nh_frequencies *first, const double *q, const double *v,
+                                   nh_report *report)
 {
     double rows[(NH_MODES_MAX + 1) * (NH_MODES_MAX + 1)], w[NH_PASSENGERS_MAX + 1];
     const int driver = system->facts.driver, count = row_of(first, rows);
+    *out = NH_UNKNOWN;
     if (v[driver] == 0)
-        return NH_UNKNOWN;
+        return NH_OK;
     orthogonalise(rows, 0, count);
     for (int i = 1; i < count; i++) {
         nh_frequencies f;
         memcpy(w, v, (size_t)system->coordinates * sizeof *w);
         w[driver] *= 1 + i * CHANGE;
-        if (frequencies_at(&f, system, q, w, NULL) != NH_OK || f.rotating != first->rotating ||
+        const nh_status status = frequencies_at(&f, system, q, w, report);
+        if (status != NH_OK || f.rotating != first->rotating ||
             row_of(&f, rows + i * count) != count)
-            return NH_UNKNOWN;
-        if (!(orthogonalise(rows, i, count) > DEPENDENT))
-            return NH_NO;
+            return status == NH_NO_MEMORY ? status : NH_OK;
+        if (!(orthogonalise(rows, i, count) > DEPENDENT)) {
+            *out = NH_NO;
+            return NH_OK;
+        }
     }
-    return NH_YES;
+    *out = NH_YES;
+    return NH_OK;
 }
 
 nh_status nh_system_frequencies(nh_frequencies *out, const nh_system *system, const double *q,
@@ -87,7 +94,7 @@ nh_status nh_system_frequencies(nh_frequencies *out, const nh_system *system, co
 {
     nh_status status = frequencies_at(out, system, q, v, report);
     if (status == NH_OK)
-        out->nondegenerate = are_nondegenerate(system, out, q, v);
+        status = are_nondegenerate(&out->nondegenerate, system, out, q, v, report);
     return status;
 }
 

@@ -40,21 +40,25 @@ static void add_zero(nh_linearisation *l, const char *name, int multiplicity)
     zero->multiplicity = multiplicity;
 }
 
-/* A parameter that does not occur in the equations but moves the start along the family. */
-static bool is_of_family(nh_linearisation *l, int parameter, double *x)
+/* Whether a parameter does not occur in the equations but moves the start along the family. Fails
+ * without memory only. */
+static nh_status find_family(bool *found, nh_linearisation *l, int parameter, double *x)
 {
     nh_about *a = &l->about;
     const nh_reduced *r = &a->reduced;
     const nh_local *s = &a->local;
     const int column = s->u + s->open + parameter;
     double *direction = calloc((size_t)s->width + 1, sizeof *direction), size = 0, moved = 0;
+    nh_status status = direction ? NH_OK : NH_NO_MEMORY;
     bool is = direction && !s->problem->fixed[parameter];
     if (is) {
         nh_local_jacobian(&a->local, a->steady.point, parameter, a->steady.jacobian);
         for (int i = 0; i < s->inputs && is; i++)
             is = a->steady.jacobian[(size_t)i * (size_t)s->width + (size_t)column] == 0;
     }
-    if (is && nh_about_start_along(a, parameter, direction, NULL) == NH_OK) {
+    if (is)
+        status = nh_about_start_along(a, parameter, direction, NULL);
+    if (is && status == NH_OK) {
         memmove(direction + s->coordinates, direction + s->v, (size_t)s->n * sizeof *direction);
         nh_reduced_state(r, direction, x);
     } else
@@ -67,7 +71,8 @@ static bool is_of_family(nh_linearisation *l, int parameter, double *x)
         size += x[i] * x[i];
     }
     free(direction);
-    return is && size > 0 && sqrt(moved) <= 1e-9 * a->spectrum.size * sqrt(size);
+    *found = is && size > 0 && sqrt(moved) <= 1e-9 * a->spectrum.size * sqrt(size);
+    return status == NH_NO_MEMORY ? status : NH_OK;
 }
 
 /* Removes a direction from what is left of the null space; false if nothing of it was there. */
@@ -125,7 +130,7 @@ static void name_by_variables(nh_linearisation *l, int left, double *null)
     }
 }
 
-static bool name_zeros(nh_linearisation *l)
+static nh_status name_zeros(nh_linearisation *l)
 {
     nh_about *a = &l->about;
     const nh_reduced *r = &a->reduced;
@@ -137,20 +142,24 @@ static bool name_zeros(nh_linearisation *l)
     l->zero = calloc(room, sizeof *l->zero);
     if (!null || !l->zero) {
         free(null);
-        return false;
+        return NH_NO_MEMORY;
     }
+    nh_status status = NH_OK;
     x = null + n * s->kernel;
     memcpy(null, s->null, (size_t)(n * s->kernel) * sizeof *null);
     for (int i = 0; i < r->orbit; i++)
         add_zero(l, a->generators.name[r->moving[i]], 1);
-    for (int p = 0; p < a->local.problem->parameters && left > 0; p++)
-        if (is_of_family(l, p, x) && take_from(n, &left, null, x))
+    for (int p = 0; p < a->local.problem->parameters && left > 0 && status == NH_OK; p++) {
+        bool found = false;
+        status = find_family(&found, l, p, x);
+        if (found && take_from(n, &left, null, x))
             add_zero(l, a->local.problem->parameter[p].name, 1);
+    }
     name_by_variables(l, left, null);
     if (s->zeros > s->kernel)
         add_zero(l, "chain", s->zeros - s->kernel);
     free(null);
-    return true;
+    return status;
 }
 
 /* ---- modes ---- */
@@ -288,7 +297,7 @@ nh_status nh_linearisation_begin(nh_linearisation **out, const nh_system *system
 nh_status nh_linearisation_finish(nh_linearisation *l, nh_report *report)
 {
     find_residual(l);
-    if (!name_state(l) || !name_zeros(l))
+    if (!name_state(l) || name_zeros(l) != NH_OK)
         return nh_fail_memory(report);
     fill_vectors(l);
     remark_uncertainty(l);

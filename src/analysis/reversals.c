@@ -23,11 +23,14 @@ typedef struct searched {
     int n, m;
     double q[STATES][N_MAX], v[STATES][N_MAX], a[STATES][2 * N_MAX];
     double size[N_MAX]; /* of accelerations */
+    bool *no_memory;
 } searched;
 
 static bool evaluate(const searched *s, nh_fn fn, const double *q, const double *v, double *out)
 {
-    return nh_system_evaluate(s->system, fn, 0, q, v, NULL, out, NULL) == NH_OK;
+    const nh_status status = nh_system_evaluate(s->system, fn, 0, q, v, NULL, out, NULL);
+    *s->no_memory |= status == NH_NO_MEMORY;
+    return status == NH_OK;
 }
 
 /* A state near the start that satisfies the constraints. */
@@ -53,6 +56,7 @@ static bool find_states(searched *s, const double *q, const double *v)
 {
     nh_probe probe;
     bool found = nh_probe_init(&probe, s->system->mechanics, 0, q, v);
+    *s->no_memory = !found;
     for (int i = 0; found && i < STATES; i++)
         found = find_state(s, i, &probe);
     nh_probe_free(&probe);
@@ -136,13 +140,15 @@ static bool is_known(const nh_reversal *list, int count, const nh_reversal *r)
 int nh_system_reversals(const nh_system *system, const double *q, const double *v,
                         nh_reversal *list, int room)
 {
-    searched s = {.system = system, .n = system->coordinates, .m = system->shape.m};
+    bool no_memory = false;
+    searched s = {
+        .system = system, .n = system->coordinates, .m = system->shape.m, .no_memory = &no_memory};
     const nh_facts *facts = &system->facts;
     int found = 0;
     if (s.n > N_MAX || s.n != system->velocities || !facts->autonomous || !facts->linear ||
         !facts->conservative || system->shape.positions > 0 || system->shape.inputs > 0 ||
         !system->mechanics || !find_states(&s, q, v))
-        return -1;
+        return no_memory ? -2 : -1;
     const int angles = system->shape.angles < ANGLES_MAX ? system->shape.angles : ANGLES_MAX;
     for (int one = 0; one < s.n; one++)
         for (int other = one; other < s.n; other++)
@@ -155,5 +161,5 @@ int nh_system_reversals(const nh_system *system, const double *q, const double *
                     if (found < room && !is_known(list, found, &r) && reverses(&s, &r))
                         list[found++] = r;
                 }
-    return found;
+    return no_memory ? -2 : found;
 }

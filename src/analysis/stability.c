@@ -213,6 +213,8 @@ static bool evaluate(search *w, double at, function *f, double *value, double *r
     nh_status status = nh_about_find(w->about, w->parameter, at, NULL);
     if (status == NH_OK)
         status = nh_about_along(w->about, w->parameter, w->change, NULL);
+    if (status == NH_NO_MEMORY)
+        w->status = nh_fail_memory(w->report);
     if (status == NH_OK)
         *value = value_of(w, f, rate);
     return status == NH_OK && isfinite(*value);
@@ -438,9 +440,12 @@ static nh_status begin(search *w, const nh_system *system, const nh_linearise_op
 static void finish(search *w)
 {
     const double built = w->about->local.problem->parameter[w->parameter].value;
-    const nh_status status = nh_about_find(w->about, w->parameter, built, NULL);
-    w->out->found_here =
-        status == NH_OK && nh_linearisation_finish(w->out->here, w->report) == NH_OK;
+    nh_status status = nh_about_find(w->about, w->parameter, built, w->report);
+    if (status == NH_OK)
+        status = nh_linearisation_finish(w->out->here, w->report);
+    w->out->found_here = status == NH_OK;
+    if (status == NH_NO_MEMORY)
+        w->status = status;
 }
 
 nh_status nh_linearise_sweep(nh_stability **out, const nh_system *system,

@@ -53,6 +53,10 @@ CASES = {
     "plot h5 html": (["plot", "r.h5"], "o.html"),
     "plot npz svg": (["plot", "r.npz"], "o.svg"),
     "run with a page": ([*RUN, "--plot", "o.html"], None),
+    "linearise": (["linearise", "chaplygin-sleigh"], None),
+    "linearise a sweep": (["linearise", "benchmark-bicycle", "--sweep", "speed=4:6:3", "--locate", "hopf"], None),
+    "drift": (["order", "pendulum-cvt", "--drift", "--methods", "dla", "--time", "50"], None),
+    "machines at random": (["ensemble", "chaplygin-sleigh", "--members", "3", "--random", "m=normal(1,0.1)", "--time", "1"], None),
 }
 # what is there before: files by the command lines that make them
 GIVEN = {
