@@ -34,15 +34,15 @@ typedef struct nh_builder {
     nh_report *report;
     nh_expander x; /* the builder's status is x.status */
     nh_given *force, *start_q, *start_v;
-    nh_expr *added_force;        /* [velocities]: forces added by forces.c */
-    nh_given *driven;            /* [coordinates]: where kinematics.c found an equation, */
-    nh_expr *drive;              /* and the velocity that it prescribes */
-    nh_expr *frame_row;          /* the vector that assignments fill */
-    bool frames_left_out;        /* too large to be kept */
-    const nh_ast *solved;        /* the first coordinate that `start solve` names, or NULL */
+    nh_expr *added_force;             /* [velocities]: forces added by forces.c */
+    nh_given *driven;                 /* [coordinates]: where kinematics.c found an equation, */
+    nh_expr *drive;                   /* and the velocity that it prescribes */
+    nh_expr *frame_row;               /* the vector that assignments fill */
+    bool frames_left_out;             /* too large to be kept */
+    const nh_ast *solved;             /* the first coordinate that `start solve` names, or NULL */
     char meant[NH_NAME_LONGEST + 32]; /* the event of the present `when`, or its family */
     const char *meant_told;           /* "slips", if it is one of a contact or grip */
-    const nh_hold *hold;         /* of items in the mode to be built; NULL: nothing holds */
+    const nh_hold *hold;              /* of items in the mode to be built; NULL: nothing holds */
 } nh_builder;
 
 /* problem.c: allocates memory that lives as long as the problem; an array without entries is a
@@ -150,6 +150,9 @@ void nh_build_drawn_force(nh_builder *b, const nh_statement *s, struct nh_drawn 
 bool nh_draws_all_forces(const nh_statement *s);
 struct nh_drawn *nh_build_all_forces(nh_builder *b, const nh_statement *s);
 void nh_find_drawn_reactions(nh_builder *b); /* the constraints that were named */
+
+/* draw_default.c: what a model without `draw` statements looks like. */
+void nh_draw_by_default(nh_builder *b, struct nh_drawn **first);
 
 /* draw.c: the drawing, after everything else. */
 void nh_build_drawing(nh_builder *b);

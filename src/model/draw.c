@@ -218,6 +218,8 @@ static void build_all(nh_builder *b)
     for (const nh_statement *s = b->model->statement; s && !b->x.status; s = s->next)
         if (s->kind == STATEMENT_DRAW)
             build_statement(b, s, &last);
+    if (!has_drawing(b->model))
+        nh_draw_by_default(b, last);
     if (!b->x.status && nh_graph_failed(b->problem->graph))
         nh_build_memory(b);
     nh_find_drawn_reactions(b);
@@ -230,7 +232,7 @@ static void build_all(nh_builder *b)
 /* Uses an expander of its own, because its lets must not be those of the motion's graph. */
 void nh_build_drawing(nh_builder *b)
 {
-    if (b->x.status || !has_drawing(b->model))
+    if (b->x.status || (!has_drawing(b->model) && b->problem->coordinates == 0))
         return;
     nh_graph *motion = b->problem->graph;
     nh_expander outer = b->x;

@@ -12,6 +12,16 @@ function shortNumber(v) {
     return String(Number(v.toPrecision(6)));
 }
 
+// Marks of an axis, with as many digits as they need to differ; where these are too many, those after the first say by how
+// much they are larger.
+function markTexts(splits) {
+    const known = splits.filter((v) => v !== null && v !== undefined), step = known.length > 1 ? Math.abs(known[1] - known[0]) : 0;
+    const digits = step > 0 ? Math.ceil(Math.log10(Math.max(...known.map(Math.abs)) / step)) + 1 : 0;
+    if (!(digits > 6)) return splits.map(shortNumber);
+    const first = known[0];
+    return splits.map((v) => (v === null || v === undefined ? "" : v === first || digits <= 8 ? String(Number(v.toPrecision(Math.min(digits, 15)))) : "+" + shortNumber(Number((v - first).toPrecision(3)))));
+}
+
 // Ticks of a logarithmic axis: powers of ten, every second or third if there are many, and values between them if
 // there are few. uPlot's own ticks never end if round-off errors lie below 1e-22.
 function logTicks(low, high) {
@@ -159,7 +169,7 @@ function drawPath(u, index) {
 
 function axis(label, isLog, size) {
     const dark = () => window.matchMedia("(prefers-color-scheme: dark)").matches;
-    const one = { label: label, labelSize: 20, values: (u, splits) => splits.map(shortNumber), size: size,
+    const one = { label: label, labelSize: 20, values: (u, splits) => (isLog ? splits.map(shortNumber) : markTexts(splits)), size: size,
         stroke: () => (dark() ? "#ddd" : "#222"), grid: { stroke: () => (dark() ? "#3a3d42" : "#e4e4e4") } };
     if (isLog) {
         one.splits = (u, index, low, high) => (low > 0 && high < Infinity ? logTicks(low, high) : []);

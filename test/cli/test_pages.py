@@ -114,8 +114,11 @@ def films_say_what_is_missing(program, folder):
     done = program("run", "rolling-disk", "--plot", os.path.join(folder, "a.gif"), env={**os.environ, "PATH": folder})
     same(done.returncode, 1, done.stderr)
     check("films need chromium and ffmpeg" in done.stderr, done.stderr)
-    done = program("run", os.path.join(folder, "hostile.nh"), "--time", 1, "--plot", os.path.join(folder, "a.mp4"))
-    check(done.returncode in (1, 2), done.stderr) # without draw statements, or without ffmpeg
+    model = os.path.join(folder, "spin.nh")
+    with open(model, "w") as file:
+        file.write("model spin\nvelocity w1, w2, w3\nbracket [w1,w2] = w3, [w2,w3] = w1, [w3,w1] = w2\nlagrangian (w1^2 + 2*w2^2 + 3*w3^2)/2\nstart w1 = 1, w2 = 0.1\n")
+    done = program("run", model, "--time", 1, "--plot", os.path.join(folder, "a.mp4"))
+    check(done.returncode in (1, 2), done.stderr)  # without coordinates there is nothing to draw; or without ffmpeg
     check("has none" in done.stderr or "films need" in done.stderr, done.stderr)
 
 
