@@ -95,7 +95,7 @@ static nh_expr row_drift(nh_mechanics *s, int j)
 bool nh_derive_balance(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
 {
     (void)work;
-    bool ok = true;
+    bool ok = nh_form_mass(s);
     for (int i = 0; ok && i < s->n; i++)
         ok = nh_expr_list_push(out, row_balance(s, i));
     for (int j = 0; ok && j < s->m; j++)

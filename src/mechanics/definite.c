@@ -4,8 +4,9 @@
  * The Lagrangian is read as a sum, with constant coefficients, of squares and products of forms f_k
  * that are linear in the velocities. Then M = F^T Q F, where F has the gradients of the forms as
  * rows and Q is constant. M is definite where Q is definite and F has full rank. To show the
- * latter, forms are picked one after another: either one that contains, besides velocities already
- * accounted for, only one further velocity, with a constant coefficient; or four at once that are
+ * latter, forms are picked one after another: one that contains, besides velocities already
+ * accounted for, only one further velocity, with a constant coefficient; or two that contain the
+ * same further velocity, with the coefficients c cos(u) and c sin(u); or four at once that are
  * orthogonal and of constant length as functions of the velocities of a quaternion, as its angular
  * and radial velocities are. */
 #include "mechanics/mechanics.h"
@@ -161,6 +162,53 @@ static bool pick_one(picking *p)
     return found;
 }
 
+/* c in c cos(u) or c sin(u); the function goes to *call. 0: it is something else. */
+static double wave_of(const nh_graph *g, nh_expr e, nh_node *call)
+{
+    double c = 1;
+    nh_node n = nh_look(g, e);
+    if ((n.kind == NH_PRODUCT && n.count == 1 && n.operand[0].number == 1) ||
+        (n.kind == NH_SUM && n.count == 1 && n.number == 0)) {
+        c = n.kind == NH_PRODUCT ? n.number : n.operand[0].number;
+        n = nh_look(g, n.operand[0].expr);
+    }
+    *call = n;
+    return n.kind == NH_CALL1 && (n.which == NH_COS || n.which == NH_SIN) ? c : 0;
+}
+
+/* Whether the sum of the squares of two coefficients is constant: c cos(u) and c sin(u). */
+static bool is_circle(const nh_graph *g, nh_expr a, nh_expr b)
+{
+    nh_node x, y;
+    const double c = wave_of(g, a, &x), d = wave_of(g, b, &y);
+    return c != 0 && fabs(c) == fabs(d) && x.which != y.which &&
+           x.operand[0].expr == y.operand[0].expr;
+}
+
+/* Two forms with the same further velocity, as those of a point that turns about another. */
+static bool pick_turning(picking *p)
+{
+    const int count = p->f->count;
+    nh_partial *only = calloc((size_t)count + 1, sizeof *only);
+    bool found = false;
+    if (!only)
+        nh_graph_fail(p->f->s->g);
+    for (int i = 0; only && i < count && !found; i++) {
+        nh_partials rest;
+        if (find_rest(p, i, &rest) && rest.count == 1)
+            only[i] = rest.entry[0];
+        nh_partials_free(&rest);
+        for (int j = 0; j < i && !found; j++)
+            found = only[i].value != NH_ZERO && only[j].value != NH_ZERO &&
+                    only[i].index == only[j].index &&
+                    is_circle(p->f->s->g, only[i].value, only[j].value);
+        if (found)
+            p->done[only[i].index] = true;
+    }
+    free(only);
+    return found;
+}
+
 static bool is_within(const nh_partials *row, int first)
 {
     for (size_t e = 0; e < row->count; e++)
@@ -205,7 +253,7 @@ static bool has_full_rank(forms *f)
     if (!p.done)
         nh_graph_fail(f->s->g);
     while (more) {
-        more = pick_one(&p);
+        more = pick_one(&p) || pick_turning(&p);
         for (int r = 0; r < problem->rotations; r++)
             more |= pick_rotation(&p, problem->rotation[r].first);
     }

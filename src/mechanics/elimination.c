@@ -11,7 +11,7 @@
 /* With more multiplications than this, straight-line code is no longer practical. */
 #define WORK_MAX 2e7
 
-static nh_expr *line_find(sparse_line *l, int at)
+nh_expr *nh_line_find(const sparse_line *l, int at)
 {
     for (int i = 0; i < l->count; i++)
         if (l->item[i].at == at)
@@ -33,7 +33,16 @@ bool nh_elimination_put(sparse_line *l, int at, nh_expr value)
     return true;
 }
 
-static void line_remove(sparse_line *l, int at)
+bool nh_line_add(nh_graph *g, sparse_line *line, int at, nh_expr value)
+{
+    nh_expr *found = nh_line_find(line, at);
+    if (!found)
+        return nh_elimination_put(line, at, value);
+    *found = nh_add(g, *found, value);
+    return true;
+}
+
+void nh_line_remove(sparse_line *l, int at)
 {
     for (int i = 0; i < l->count; i++)
         if (l->item[i].at == at) {
@@ -82,7 +91,7 @@ static bool fill_work(work_matrix *w, const nh_matrix *a)
 
 static bool set_entry(work_matrix *w, int i, int j, nh_expr value)
 {
-    nh_expr *at = line_find(w->row + i, j);
+    nh_expr *at = nh_line_find(w->row + i, j);
     if (at) {
         *at = value;
         return true;
@@ -92,7 +101,7 @@ static bool set_entry(work_matrix *w, int i, int j, nh_expr value)
 
 static bool subtract_from(nh_graph *g, work_matrix *w, int i, int j, nh_expr what)
 {
-    const nh_expr *at = line_find(w->row + i, j);
+    const nh_expr *at = nh_line_find(w->row + i, j);
     const nh_expr value = nh_subtract(g, at ? *at : NH_ZERO, what);
     return set_entry(w, i, j, value) && (!w->symmetric || i == j || set_entry(w, j, i, value));
 }
@@ -101,25 +110,25 @@ static bool subtract_from(nh_graph *g, work_matrix *w, int i, int j, nh_expr wha
  * updated. */
 static bool eliminate_one(nh_graph *g, nh_elimination *lu, work_matrix *w, int k)
 {
-    nh_expr *pivot = line_find(w->row + k, k);
+    nh_expr *pivot = nh_line_find(w->row + k, k);
     lu->pivot[k] = pivot ? *pivot : NH_ZERO;
     if (lu->pivot[k] == NH_ZERO)
         return false;
-    line_remove(w->row + k, k);
-    line_remove(w->column + k, k);
+    nh_line_remove(w->row + k, k);
+    nh_line_remove(w->column + k, k);
     lu->upper[k] = w->row[k];
     w->row[k] = (sparse_line){0};
     for (int c = 0; c < w->column[k].count; c++) {
         int i = w->column[k].item[c].at;
-        nh_expr *below = line_find(w->row + i, k);
+        nh_expr *below = nh_line_find(w->row + i, k);
         nh_expr l = nh_divide(g, *below, lu->pivot[k]);
-        line_remove(w->row + i, k);
+        nh_line_remove(w->row + i, k);
         if (l != NH_ZERO && !nh_elimination_put(lu->lower + k, i, l))
             return false;
     }
     for (int b = 0; b < lu->upper[k].count; b++) {
         line_entry u = lu->upper[k].item[b];
-        line_remove(w->column + u.at, k);
+        nh_line_remove(w->column + u.at, k);
         for (int a = 0; a < lu->lower[k].count; a++) {
             line_entry l = lu->lower[k].item[a];
             if (w->symmetric && l.at > u.at)
@@ -138,6 +147,7 @@ nh_elimination *nh_elimination_allocate(int rows)
     if (!lu)
         return NULL;
     *lu = (nh_elimination){.n = rows,
+                           .visible = rows,
                            .order = calloc(n, sizeof *lu->order),
                            .pivot = calloc(n, sizeof *lu->pivot),
                            .lower = calloc(n, sizeof *lu->lower),
@@ -281,6 +291,7 @@ void nh_elimination_free(nh_elimination *lu)
     nh_matrix_free(&lu->aw);
     free(lu->order);
     free(lu->pivot);
+    free(lu->carried);
     free(lu->row);
     free(lu->place);
     free(lu);
@@ -301,14 +312,16 @@ static void forward(nh_graph *g, const nh_elimination *lu, nh_expr *x, int k)
 static bool backward(nh_graph *g, const nh_elimination *lu, nh_expr *x, int k)
 {
     nh_expr_list terms = {0};
-    bool ok = nh_expr_list_push(&terms, lu->inverted ? nh_multiply(g, x[k], lu->pivot[k]) : x[k]);
+    const bool carried = lu->carried && lu->carried[k];
+    bool ok = carried ||
+              nh_expr_list_push(&terms, lu->inverted ? nh_multiply(g, x[k], lu->pivot[k]) : x[k]);
     for (int b = 0; ok && b < lu->upper[k].count; b++) {
         line_entry u = lu->upper[k].item[b];
         if (x[u.at] != NH_ZERO)
             ok = nh_expr_list_push(&terms, nh_negate(g, nh_multiply(g, u.value, x[u.at])));
     }
     x[k] = ok ? nh_sum(g, terms.item, terms.count) : NH_ZERO;
-    if (!lu->inverted)
+    if (!lu->inverted && !carried)
         x[k] = nh_divide(g, x[k], lu->pivot[k]);
     nh_expr_list_free(&terms);
     return ok;
@@ -347,8 +360,23 @@ static bool solve_normal(nh_graph *g, const nh_elimination *lu, nh_expr *x)
     return ok && !nh_graph_failed(g);
 }
 
+/* With unknowns that are not part of x. */
+static bool solve_extended(nh_graph *g, const nh_elimination *lu, nh_expr *x)
+{
+    nh_expr *all = calloc((size_t)lu->n + 1, sizeof *all);
+    if (!all)
+        return false;
+    memcpy(all, x, (size_t)lu->visible * sizeof *x);
+    const bool ok = solve_factors(g, lu, all);
+    memcpy(x, all, (size_t)lu->visible * sizeof *x);
+    free(all);
+    return ok;
+}
+
 bool nh_elimination_solve(nh_graph *g, const nh_elimination *lu, nh_expr *x)
 {
+    if (lu->visible < lu->n)
+        return solve_extended(g, lu, x);
     if (lu->a.row)
         return solve_normal(g, lu, x);
     if (!lu->row)
@@ -441,7 +469,7 @@ static bool take_solution(solution_pattern *r, const nh_elimination *lu, nh_part
     qsort(r->met, (size_t)r->count, sizeof *r->met, compare_numbers);
     for (int i = 0; i < r->count; i++) {
         int k = r->met[i];
-        ok = ok && nh_row_append(out, (uint32_t)k, r->x[k]);
+        ok = ok && (k >= lu->visible || nh_row_append(out, (uint32_t)k, r->x[k]));
         r->x[k] = NH_ZERO;
         r->is_met[k] = false;
     }

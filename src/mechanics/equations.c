@@ -102,18 +102,60 @@ static bool mirror(nh_matrix *a)
     return true;
 }
 
+bool nh_form_mass(nh_mechanics *s)
+{
+    bool ok = true;
+    for (int i = 0; ok && !s->mass_is_formed && i < s->n; i++)
+        ok = nh_expr_gradient(s->g, s->p[i], NH_V, s->mass.row + i);
+    ok = ok && (s->mass_is_formed || s->problem->rotations == 0 || mirror(&s->mass));
+    s->mass_is_formed = ok;
+    return ok && !nh_graph_failed(s->g);
+}
+
+static nh_expr change_in_time(void *self, nh_graph *g, nh_input kind, uint32_t index)
+{
+    (void)self;
+    return kind == NH_TIME ? NH_ONE : kind == NH_Q ? nh_variable(g, NH_V, index) : NH_ZERO;
+}
+
+/* In forward mode the parts of a tree share what they have in common. */
+static bool derive_rate_of_tree(nh_mechanics *s)
+{
+    if (!nh_tangents(s->g, s->p, (size_t)s->n, change_in_time, NULL, s->rate))
+        return false;
+    for (int i = 0; i < s->n; i++)
+        s->rate[i] = nh_subtract(s->g, s->F[i], s->rate[i]);
+    return !nh_graph_failed(s->g);
+}
+
+/* Whether the tree is kept, with rate; M is formed to compare the two, unless it is too large. */
+static bool try_tree(nh_mechanics *s)
+{
+    if (s->is_tree && s->n <= NH_DENSE_LOOKS_MAX && !nh_form_mass(s))
+        return false;
+    if (s->is_tree && !nh_is_tree_shorter(s))
+        nh_leave_tree(s);
+    return !s->is_tree || derive_rate_of_tree(s);
+}
+
 /* M = dp/dv and rate = F - (dp/dq) v - dp/dt. */
 static bool derive_mass_and_rate(nh_mechanics *s, const nh_expr *v)
 {
     nh_graph *g = s->g;
-    for (int i = 0; i < s->n; i++) {
+    if (!try_tree(s))
+        return false;
+    for (int i = 0; i < s->n && !s->is_tree; i++) {
         nh_partials pq;
-        if (!nh_expr_gradient(g, s->p[i], NH_V, s->mass.row + i) || !nh_expr_gradient(g, s->p[i], NH_Q, &pq))
+        if ((!s->mass_is_formed && !nh_expr_gradient(g, s->p[i], NH_V, s->mass.row + i)) ||
+            !nh_expr_gradient(g, s->p[i], NH_Q, &pq))
             return false;
         nh_expr moved = moving_with(s, s->p[i], &pq, v);
         s->rate[i] = nh_subtract(g, s->F[i], moved);
         nh_partials_free(&pq);
     }
+    if (s->is_tree || s->mass_is_formed)
+        return !nh_graph_failed(g);
+    s->mass_is_formed = true;
     return !nh_graph_failed(g) && (s->problem->rotations == 0 || mirror(&s->mass));
 }
 
@@ -126,10 +168,13 @@ static bool derive_constraints(nh_mechanics *s, const nh_expr *v)
         if (!nh_expr_gradient(g, s->k[i], NH_V, s->K.row + i) ||
             !nh_expr_gradient(g, s->k[i], NH_Q, s->kq.row + i))
             return false;
-        s->drift[i] = moving_with(s, s->k[i], s->kq.row + i, v);
+        if (!s->is_tree)
+            s->drift[i] = moving_with(s, s->k[i], s->kq.row + i, v);
     }
     for (int i = 0; i < s->positions; i++)
         s->position[i] = s->problem->constraint[s->m - s->positions + i].position;
+    if (s->is_tree)
+        return nh_tangents(g, s->k, (size_t)s->m, change_in_time, NULL, s->drift);
     return !nh_graph_failed(g) && nh_shorten_drift(s);
 }
 
@@ -206,9 +251,9 @@ nh_status nh_mechanics_derive(nh_mechanics **out, nh_problem *problem, nh_report
     s->m = problem->constraints;
     s->positions = problem->positions;
     nh_expr *v = inputs(s->g, NH_V, s->n), *others = calloc((size_t)s->n + 1, sizeof *others);
-    if (!v || !others || !allocate(s) || !nh_split_friction(s) ||
+    if (!v || !others || !allocate(s) || !nh_split_friction(s) || !nh_look_for_tree(s) ||
         !derive_momenta_and_forces(s, others) || !derive_mass_and_rate(s, v) ||
-        !nh_shorten_rate(s, others) || !derive_constraints(s, v) || !find_start(s))
+        !(s->is_tree || nh_shorten_rate(s, others)) || !derive_constraints(s, v) || !find_start(s))
         status = nh_fail_memory(report);
     free(others);
     if (status == NH_OK)
@@ -239,6 +284,7 @@ void nh_mechanics_free(nh_mechanics *s)
     nh_matrix_free(&s->kq);
     nh_matrix_free(&s->B);
     nh_elimination_free(s->mass_factors);
+    nh_elimination_free(s->motion_factors);
     nh_pivots_free(&s->schur_pivots);
     for (int i = 0; s->surface_text && i < s->surfaces; i++)
         free(s->surface_text[i]);

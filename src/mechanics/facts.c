@@ -33,7 +33,8 @@ static bool is_constant(const nh_graph *g, nh_expr e)
 static void mass_facts(nh_mechanics *s)
 {
     nh_facts *f = &s->facts;
-    f->constant_mass = f->diagonal_mass = true;
+    f->constant_mass = s->mass_is_formed || s->tree_constant;
+    f->diagonal_mass = s->mass_is_formed;
     for (int i = 0; i < s->n; i++)
         for (size_t e = 0; e < s->mass.row[i].count; e++) {
             nh_partial entry = s->mass.row[i].entry[e];
@@ -47,6 +48,8 @@ static void mass_facts(nh_mechanics *s)
 /* p = M(q) v */
 static bool is_mechanical(nh_mechanics *s)
 {
+    if (s->is_tree)
+        return s->tree_homogeneous;
     nh_expr *zero = calloc((size_t)s->n + 1, sizeof *zero);
     if (!zero)
         nh_graph_fail(s->g);
@@ -415,7 +418,7 @@ nh_status nh_mechanics_find_facts(nh_mechanics *s, nh_report *report)
     f->conservative = !f->nonideal;
     for (int i = 0; i < s->n; i++)
         f->conservative = f->conservative && s->problem->force[i] == NH_ZERO;
-    f->mass_entries = (int)nh_matrix_entries(&s->mass);
+    f->mass_entries = s->mass_is_formed ? (int)nh_matrix_entries(&s->mass) : s->tree_entries;
     f->constraint_entries = (int)nh_matrix_entries(&s->K);
     f->driver = -1;
     f->coupled = nh_find_coupling(s);

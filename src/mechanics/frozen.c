@@ -69,11 +69,20 @@ static bool copy_places(const int *from, int count, int **to)
     return !from || *to;
 }
 
+static bool copy_carried(const nh_elimination *lu, nh_elimination *frozen)
+{
+    const size_t bytes = ((size_t)lu->n + 1) * sizeof *lu->carried;
+    frozen->visible = lu->visible;
+    if (lu->carried && (frozen->carried = malloc(bytes)))
+        memcpy(frozen->carried, lu->carried, bytes);
+    return !lu->carried || frozen->carried;
+}
+
 nh_elimination *nh_elimination_freeze(nh_graph *g, const nh_elimination *lu, nh_expr_list *list)
 {
     nh_elimination *frozen = nh_elimination_allocate(lu->n);
     bool ok = frozen && copy_places(lu->row, lu->n, &frozen->row) &&
-              copy_places(lu->place, lu->n, &frozen->place);
+              copy_places(lu->place, lu->n, &frozen->place) && copy_carried(lu, frozen);
     for (int k = 0; ok && k < lu->n; k++)
         ok = freeze_unknown(g, lu, k, frozen, list);
     ok = ok && freeze_matrix(g, &lu->a, &frozen->a, list) &&

@@ -145,10 +145,46 @@ static bool solve_with(nh_mechanics *s, const nh_matrix *S, nh_expr *x)
     return ok;
 }
 
+/* x and y with M x + K^T y = first, K x = second; NULL: zero. Only in a tree with constraints. */
+static bool solve_motion(nh_mechanics *s, const nh_expr *first, const nh_expr *second, nh_expr *xy)
+{
+    for (int i = 0; i < s->n; i++)
+        xy[i] = first ? first[i] : NH_ZERO;
+    for (int i = 0; i < s->m; i++)
+        xy[s->n + i] = second ? second[i] : NH_ZERO;
+    return nh_elimination_solve(s->g, s->motion_factors, xy);
+}
+
+static bool acceleration_of_tree(nh_mechanics *s, nh_expr_list *out)
+{
+    nh_expr *x = calloc((size_t)s->n + 2 * (size_t)s->m + 1, sizeof *x), *drift = x + s->n + s->m;
+    for (int i = 0; x && i < s->m; i++)
+        drift[i] = nh_negate(s->g, s->drift[i]);
+    const bool ok = x && solve_motion(s, s->rate, drift, x);
+    for (int i = 0; ok && i < s->m; i++)
+        x[s->n + i] = nh_negate(s->g, x[s->n + i]);
+    const bool pushed = ok && nh_expr_list_push_all(out, x, s->n + s->m);
+    free(x);
+    return pushed;
+}
+
+/* Subtracts from x what removes these residuals of the constraints: B (K B)^-1 residual. */
+static bool correct_in_tree(nh_mechanics *s, const nh_expr *residual, nh_expr *x)
+{
+    nh_expr *change = calloc((size_t)s->n + (size_t)s->m + 1, sizeof *change);
+    const bool ok = change && solve_motion(s, NULL, residual, change);
+    for (int i = 0; ok && i < s->n; i++)
+        x[i] = nh_subtract(s->g, x[i], change[i]);
+    free(change);
+    return ok;
+}
+
 /* lambda from (K B) lambda = -drift - K g, then v' = g + B lambda. */
 static bool ideal_acceleration(nh_mechanics *s, nh_expr *a, nh_expr_list *out)
 {
     nh_graph *g = s->g;
+    if (s->motion_factors)
+        return acceleration_of_tree(s, out);
     nh_matrix S = {0};
     nh_expr *lambda = calloc((size_t)s->m + 1, sizeof *lambda);
     bool ok = lambda && solve_mass(s, s->rate, a) && nh_schur_matrix(s, &S);
@@ -238,10 +274,12 @@ static bool close_with(nh_mechanics *s, const nh_matrix *R, const nh_expr *k, nh
 static bool projected(nh_mechanics *s, const nh_matrix *B, nh_expr *v)
 {
     nh_graph *g = s->g;
-    nh_expr *d = malloc(((size_t)s->m + 1) * sizeof *d);
-    bool ok = d && schur_solve(s, &s->K, B, s->k, d);
     for (int i = 0; i < s->n; i++)
         v[i] = nh_variable(g, NH_V, (uint32_t)i);
+    if (s->motion_factors && B == &s->B)
+        return correct_in_tree(s, s->k, v);
+    nh_expr *d = malloc(((size_t)s->m + 1) * sizeof *d);
+    bool ok = d && schur_solve(s, &s->K, B, s->k, d);
     for (int j = 0; ok && j < s->m; j++)
         for (size_t e = 0; e < B->row[j].count; e++) {
             nh_partial b = B->row[j].entry[e];
@@ -266,8 +304,9 @@ bool nh_derive_land(nh_mechanics *s, nh_expr *move, nh_expr_list *out)
     nh_expr *gap = calloc(2 * (size_t)s->m + 1, sizeof *gap), *d = gap ? gap + s->m : NULL;
     for (int i = 0; gap && i < s->positions; i++)
         gap[s->m - s->positions + i] = s->position[i];
-    bool ok = gap && schur_solve(s, &s->K, &s->B, gap, d);
-    for (int j = 0; ok && j < s->m; j++)
+    const bool tree = s->motion_factors;
+    bool ok = gap && (tree ? correct_in_tree(s, gap, move) : schur_solve(s, &s->K, &s->B, gap, d));
+    for (int j = 0; ok && !tree && j < s->m; j++)
         for (size_t e = 0; e < s->B.row[j].count; e++) {
             nh_partial b = s->B.row[j].entry[e];
             move[b.index] = nh_subtract(g, move[b.index], nh_multiply(g, b.value, d[j]));
@@ -418,7 +457,7 @@ bool nh_derive_constraint(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
 bool nh_derive_matrices(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
 {
     (void)work;
-    return push_dense(out, &s->mass) && push_dense(out, &s->K);
+    return nh_form_mass(s) && push_dense(out, &s->mass) && push_dense(out, &s->K);
 }
 
 bool nh_derive_normal(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
@@ -519,6 +558,14 @@ static bool is_complete(const nh_mechanics *s, nh_fn fn, size_t count)
     return count == expected;
 }
 
+/* Whether the function does without B, because it solves for motion and multipliers at once. */
+static bool does_without_reactions(const nh_mechanics *s, nh_fn fn)
+{
+    return s->motion_factors && !s->facts.nonideal &&
+           (fn == NH_FN_ACCELERATION || fn == NH_FN_LAND || fn == NH_FN_SETTLE ||
+            fn == NH_FN_SOLVE || fn == NH_FN_SUBSTITUTE || fn == NH_FN_FREE);
+}
+
 static bool needs_inverse_mass(const nh_mechanics *s, nh_fn fn)
 {
     const bool reactions = s->problem->reactions > 0;
@@ -537,7 +584,9 @@ nh_status nh_mechanics_function(nh_mechanics *s, nh_fn fn, nh_expr_list *out, nh
 #include "mechanics/functions.def"
 #undef FN
     };
-    nh_status status = needs_inverse_mass(s, fn) ? nh_mass_needed(s, report) : NH_OK;
+    nh_status status = !needs_inverse_mass(s, fn)      ? NH_OK
+                       : does_without_reactions(s, fn) ? nh_mass_needed(s, report)
+                                                       : nh_reactions_needed(s, report);
     nh_expr *work = status == NH_OK ? calloc((size_t)s->n + 1, sizeof *work) : NULL;
     size_t before = out->count;
     bool ok = work && derive[fn](s, work, out) && !nh_graph_failed(s->g);

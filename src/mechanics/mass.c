@@ -33,8 +33,10 @@ static nh_status fail_singular(const nh_mechanics *s, int singular, nh_report *r
     if (singular != NH_TOO_MUCH_FILL)
         return nh_fail_memory(report);
     return nh_fail(report, NH_TOO_LARGE,
-                   "%s: the mass matrix couples too many of the %d coordinates; at this size it "
-                   "needs to be sparse",
+                   "%s: the mass matrix couples too many of the %d coordinates; at this size the "
+                   "energy has to be a sum over points and bodies, each with a velocity that "
+                   "follows from those of a few others, or use the coordinates of all bodies, with "
+                   "the joints as conditions on positions",
                    problem->file, s->n);
 }
 
@@ -114,15 +116,31 @@ static nh_status wait_with_mass(nh_mechanics *s, nh_report *report)
 {
     nh_answer definite = nh_is_definite_in_numbers(s, &s->mass);
     s->definite = definite == NH_YES;
-    s->facts.mass_waits = true;
+    s->facts.mass_waits = s->reactions_wait = true;
     if (definite == NH_NO)
         return fail_singular(s, NH_TOO_MUCH_FILL, report);
     return s->definite && leave_room(s) ? NH_OK : nh_fail_memory(report);
 }
 
+static nh_status solve_tree(nh_mechanics *s, nh_report *report)
+{
+    s->definite = true;
+    s->reactions_wait = s->m > 0;
+    s->facts.mass_waits = s->m > 0;
+    const bool ok = (s->m == 0 || leave_room(s)) && count_factors(s);
+    return ok ? NH_OK : nh_fail_memory(report);
+}
+
 nh_status nh_solve_for_mass(nh_mechanics *s, nh_report *report)
 {
     nh_status status = NH_OK;
+    if (s->is_tree && nh_tree_solves(s))
+        return solve_tree(s, report);
+    if (s->is_tree) {
+        nh_leave_tree(s);
+        if (!nh_form_mass(s))
+            return nh_fail_memory(report);
+    }
     for (int i = 0; i < s->n; i++) /* found at once, however large the matrix is */
         if (s->mass.row[i].count == 0)
             return fail_singular(s, i, report);
@@ -136,14 +154,25 @@ nh_status nh_solve_for_mass(nh_mechanics *s, nh_report *report)
     return status;
 }
 
+nh_expr nh_own_mass(const nh_mechanics *s, int i)
+{
+    return s->mass_is_formed || !s->is_tree ? nh_matrix_at(&s->mass, i, i)
+                                            : nh_elimination_pivots(s->mass_factors)[i];
+}
+
 nh_status nh_mass_needed(nh_mechanics *s, nh_report *report)
 {
     int singular;
-    if (s->mass_factors)
-        return NH_OK;
-    s->mass_factors = nh_eliminate(s->g, &s->mass, NULL, &singular);
     if (!s->mass_factors)
-        return fail_singular(s, singular, report);
+        s->mass_factors = nh_eliminate(s->g, &s->mass, NULL, &singular);
+    return s->mass_factors ? NH_OK : fail_singular(s, singular, report);
+}
+
+nh_status nh_reactions_needed(nh_mechanics *s, nh_report *report)
+{
+    nh_status status = nh_mass_needed(s, report);
+    if (status != NH_OK || !s->reactions_wait)
+        return status;
     nh_expr *x = malloc(((size_t)s->n + 1) * sizeof *x);
     bool ok = x != NULL;
     for (int j = 0; ok && j < s->m; j++) {
@@ -154,5 +183,6 @@ nh_status nh_mass_needed(nh_mechanics *s, nh_report *report)
             s->B.row[j].entry[i].value = x[i];
     }
     free(x);
+    s->reactions_wait = !ok;
     return ok ? NH_OK : nh_fail_memory(report);
 }

@@ -59,10 +59,18 @@ typedef struct nh_mechanics {
     nh_expr *p, *F, *rate;        /* [n] */
     nh_expr *friction;            /* [n] N, of the multipliers X[0 .. m-1] (friction.c) */
     nh_matrix mass;               /* n x n */
-    nh_elimination *mass_factors; /* NULL if facts.mass_waits */
-    int nf;                       /* number of entries of the factors that are not constant */
-    double *start;                /* q[n], v[n] of the model; zero if it has none */
-    bool definite;                /* the mass matrix, near the start */
+    nh_elimination *mass_factors; /* NULL if it waits */
+    bool is_tree;                 /* they are those of a tree (tree.h), */
+    bool tree_constant;           /* whose coefficients are constants, */
+    bool tree_homogeneous;        /* and so p = M v */
+    double tree_products, dense_products; /* multiplications of the tree; of M's own elimination */
+    int tree_entries;                     /* that M would have */
+    bool mass_is_formed;                  /* `mass` has its entries */
+    nh_elimination *motion_factors;       /* of M, K^T; K, 0: of a tree with constraints, or NULL */
+    bool reactions_wait;                  /* B is not computed yet */
+    int nf;                 /* number of entries of the factors that are not constant */
+    double *start;          /* q[n], v[n] of the model; zero if it has none */
+    bool definite;          /* the mass matrix, near the start */
     nh_pivots schur_pivots; /* for K M^-1 K^T, and other matrices that an indefinite mass affects */
     nh_expr *k, *drift;     /* [m] */
     nh_matrix K;            /* m x n */
@@ -101,13 +109,15 @@ nh_status nh_mechanics_function(nh_mechanics *mechanics, nh_fn fn, nh_expr_list 
  * forces that do not come from the Lagrangian (rate.c). False if out of memory. */
 bool nh_shorten_rate(nh_mechanics *mechanics, const nh_expr *others);
 bool nh_shorten_drift(nh_mechanics *mechanics);
+/* The approximate number of operations in the expressions. False if out of memory. */
+bool nh_count_operands(const nh_graph *g, const nh_expr *e, size_t count, size_t *operands);
 
 /* Sizes of a system: velocities; constraints, and how many are on positions; entries of K, of B, of
  * the rows of K for positions, and of the factors of M; observables; inputs; events and the
  * velocities that they change; kinks. */
 typedef struct nh_fn_sizes {
     int n, m, positions, nk, nb, ng, nf, observables, inputs, events, changes, kinks;
-    int rest; /* n if constraints are not ideal, otherwise 0 */
+    int rest;       /* n if constraints are not ideal, otherwise 0 */
     size_t contact; /* nh_contact_numbers */
 } nh_fn_sizes;
 
@@ -144,6 +154,21 @@ typedef bool nh_derive_function(nh_mechanics *mechanics, nh_expr *work, nh_expr_
 nh_status nh_solve_for_mass(nh_mechanics *mechanics, nh_report *report);
 /* Solves for it if that was deferred. Creates expressions, so it is not thread-safe. */
 nh_status nh_mass_needed(nh_mechanics *mechanics, nh_report *report);
+/* The same, and B. */
+nh_status nh_reactions_needed(nh_mechanics *mechanics, nh_report *report);
+
+/* Machines that are treated as a tree of parts (tree_use.c). False if out of memory; whether that
+ * takes fewer operations; whether M x = b is solved and M is definite, near the start; back to the
+ * matrix. */
+bool nh_look_for_tree(nh_mechanics *mechanics);
+bool nh_is_tree_shorter(nh_mechanics *mechanics);
+bool nh_tree_solves(nh_mechanics *mechanics);
+void nh_leave_tree(nh_mechanics *mechanics);
+/* M_ii; if M is not formed, what remains of it after an elimination: of the same size, not equal.
+ */
+nh_expr nh_own_mass(const nh_mechanics *mechanics, int i);
+/* Gives `mass` its entries, if it has none. Creates expressions, so it is not thread-safe. */
+bool nh_form_mass(nh_mechanics *mechanics);
 
 /* Whether time itself occurs in the equations of motion, or in the defaults of open inputs. */
 bool nh_mechanics_uses_time(nh_mechanics *mechanics);

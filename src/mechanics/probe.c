@@ -77,7 +77,7 @@ static bool change_init(change *c)
         for (size_t e = 0; ok && e < s->K.row[i].count; e++)
             ok = nh_expr_list_push(&c->list, s->K.row[i].entry[e].value);
     for (int i = 0; ok && s->mass.row && i < s->n; i++)
-        ok = nh_expr_list_push(&c->list, nh_matrix_at(&s->mass, i, i));
+        ok = nh_expr_list_push(&c->list, nh_own_mass(s, i));
     c->there = calloc(2 * c->list.count + 1, sizeof *c->there);
     c->start = c->there ? c->there + c->list.count : NULL;
     return ok && c->there &&
@@ -198,7 +198,7 @@ static bool find_sizes(nh_probe *p, const nh_mechanics *s)
     nh_expr_list list = {0};
     bool ok = mass != NULL;
     for (int i = 0; ok && s->mass.row && i < n; i++)
-        ok = nh_expr_list_push(&list, nh_matrix_at(&s->mass, i, i));
+        ok = nh_expr_list_push(&list, nh_own_mass(s, i));
     ok = ok && nh_evaluate(s->g, list.item, list.count, p->t0, p->q0, p->v0, NULL, mass);
     for (int i = 0; ok && i < n; i++)
         mass[i] = own_size(mass[i]);

@@ -22,7 +22,7 @@ static bool list_entries(const nh_mechanics *s, nh_expr_list *list, bool masses)
             ok = nh_expr_list_push(list, nh_matrix_at(&s->K, i, j));
     for (int i = 0; ok && i < s->n; i++)
         for (int j = 0; ok && j < (masses ? s->n : 1); j++)
-            ok = nh_expr_list_push(list, nh_matrix_at(&s->mass, i, masses ? j : i));
+            ok = nh_expr_list_push(list, masses ? nh_matrix_at(&s->mass, i, j) : nh_own_mass(s, i));
     return ok;
 }
 

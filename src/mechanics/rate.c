@@ -56,15 +56,16 @@ static bool find_written_rates(written_rates *w, const nh_mechanics *s)
     const nh_known_rate *noted;
     nh_expr *node = NULL;
     size_t nodes = 0;
-    *w = (written_rates){.count = nh_noted_rates(s->g, &noted)};
-    w->item = calloc(w->count + 1, sizeof *w->item);
-    w->rate = calloc(w->count + 1, sizeof *w->rate);
-    w->adjoint = calloc(w->count + 1, sizeof *w->adjoint);
+    const size_t all = nh_noted_rates(s->g, &noted);
+    *w = (written_rates){.item = calloc(all + 1, sizeof *w->item),
+                         .rate = calloc(all + 1, sizeof *w->rate),
+                         .adjoint = calloc(all + 1, sizeof *w->adjoint)};
     if (!w->item || !w->rate || !w->adjoint ||
         !nh_reach(s->g, &s->problem->lagrangian, 1, &node, &nodes))
         return false;
-    for (size_t i = 0; i < w->count; i++)
-        w->item[i] = noted[i];
+    for (size_t i = 0; i < all; i++)
+        if (!noted[i].inner)
+            w->item[w->count++] = noted[i];
     qsort(w->item, w->count, sizeof *w->item, by_rate);
     keep_used(w, node, nodes);
     for (size_t i = 0; i < w->count; i++)
@@ -165,8 +166,7 @@ static bool derive(const nh_mechanics *s, written_rates *w, const nh_expr *other
     return !to.failed && !nh_graph_failed(s->g);
 }
 
-/* The approximate number of operations in the expressions. */
-static bool find_size(const nh_graph *g, const nh_expr *e, size_t count, size_t *operands)
+bool nh_count_operands(const nh_graph *g, const nh_expr *e, size_t count, size_t *operands)
 {
     nh_expr *node = NULL;
     size_t nodes = 0;
@@ -183,7 +183,7 @@ static bool find_size(const nh_graph *g, const nh_expr *e, size_t count, size_t 
 static bool take_shorter(const nh_graph *g, nh_expr *now, const nh_expr *other, size_t count)
 {
     size_t before, after;
-    if (!find_size(g, now, count, &before) || !find_size(g, other, count, &after))
+    if (!nh_count_operands(g, now, count, &before) || !nh_count_operands(g, other, count, &after))
         return false;
     for (size_t i = 0; after < before && i < count; i++)
         now[i] = other[i];

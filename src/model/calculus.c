@@ -458,6 +458,31 @@ nh_expr nh_partial_of(const nh_partials *p, uint32_t index)
 
 /* ---- substitution ---- */
 
+/* A node of this kind with other operands; the list is not freed. */
+static nh_expr node_with(nh_graph *g, nh_expr e, const operand_list *list)
+{
+    const nh_node n = nh_look(g, e);
+    nh_expr result = n.kind == NH_SUM ? nh_number(g, n.number) : NH_ONE;
+    for (size_t i = 0; i < list->count && !g->failed; i++) {
+        nh_operand o = list->item[i];
+        if (n.kind == NH_SUM)
+            result = nh_add(g, result, nh_scale(g, o.number, o.expr));
+        else if (n.kind == NH_PRODUCT)
+            result = nh_multiply(g, result, nh_power(g, o.expr, nh_number(g, o.number)));
+    }
+    if (n.kind == NH_PRODUCT)
+        result = nh_scale(g, n.number, result);
+    if (n.kind == NH_CALL1 && !g->failed)
+        result = nh_call(g, (nh_function)n.which, list->item[0].expr);
+    if (n.kind == NH_CALL2 && !g->failed)
+        result = nh_call2(g, (nh_function)n.which, list->item[0].expr, list->item[1].expr);
+    if (g->node[e].whole)
+        nh_keep_whole(g, result);
+    if (g->node[e].hinge)
+        nh_make_hinge(g, result);
+    return result;
+}
+
 static nh_expr rebuild(nh_graph *g, nh_expr e, const nh_expr *image, const nh_expr *reached,
                        size_t count)
 {
@@ -469,24 +494,18 @@ static nh_expr rebuild(nh_graph *g, nh_expr e, const nh_expr *image, const nh_ex
         nh_operands_push(g, &list, at ? image[at - reached] : n.operand[i].expr,
                          n.operand[i].number);
     }
-    nh_expr result = n.kind == NH_SUM ? nh_number(g, n.number) : NH_ONE;
-    for (size_t i = 0; i < list.count && !g->failed; i++) {
-        nh_operand o = list.item[i];
-        if (n.kind == NH_SUM)
-            result = nh_add(g, result, nh_scale(g, o.number, o.expr));
-        else if (n.kind == NH_PRODUCT)
-            result = nh_multiply(g, result, nh_power(g, o.expr, nh_number(g, o.number)));
-    }
-    if (n.kind == NH_PRODUCT)
-        result = nh_scale(g, n.number, result);
-    if (n.kind == NH_CALL1 && !g->failed)
-        result = nh_call(g, (nh_function)n.which, list.item[0].expr);
-    if (n.kind == NH_CALL2 && !g->failed)
-        result = nh_call2(g, (nh_function)n.which, list.item[0].expr, list.item[1].expr);
-    if (g->node[e].whole)
-        nh_keep_whole(g, result);
-    if (g->node[e].hinge)
-        nh_make_hinge(g, result);
+    const nh_expr result = node_with(g, e, &list);
+    free(list.item);
+    return result;
+}
+
+nh_expr nh_graph_rebuild(nh_graph *g, nh_expr e, const nh_expr *image)
+{
+    const nh_node n = nh_look(g, e);
+    operand_list list = {0};
+    for (size_t i = 0; i < n.count; i++)
+        nh_operands_push(g, &list, image[n.operand[i].expr], n.operand[i].number);
+    const nh_expr result = node_with(g, e, &list);
     free(list.item);
     return result;
 }

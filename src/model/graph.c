@@ -215,7 +215,7 @@ void nh_make_hinge(nh_graph *g, nh_expr e)
         g->node[e].whole = g->node[e].hinge = g->hinges = true;
 }
 
-void nh_note_rate(nh_graph *g, nh_expr function, nh_expr rate)
+void nh_note_rate(nh_graph *g, nh_expr function, nh_expr rate, bool inner)
 {
     if (g->failed || g->node[rate].kind != NH_SUM)
         return;
@@ -229,7 +229,7 @@ void nh_note_rate(nh_graph *g, nh_expr function, nh_expr rate)
         g->noted = bigger;
         g->noted_room = room;
     }
-    g->noted[g->noted_count++] = (nh_known_rate){function, rate};
+    g->noted[g->noted_count++] = (nh_known_rate){function, rate, inner};
 }
 
 size_t nh_noted_rates(const nh_graph *g, const nh_known_rate **out)

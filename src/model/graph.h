@@ -125,6 +125,7 @@ nh_expr nh_partial_of(const nh_partials *p, uint32_t index); /* NH_ZERO where th
 /* How positions move: q' = rate, or v if that is NULL; and known time derivatives of hinges. */
 typedef struct nh_known_rate {
     nh_expr of, rate;
+    bool inner; /* not the rate of a point, but of what such rates are made of */
 } nh_known_rate;
 typedef struct nh_rates {
     const nh_expr *rate;
@@ -138,7 +139,7 @@ nh_expr nh_total_derivative(nh_graph *g, nh_expr f);
 nh_expr nh_derivative_along(nh_graph *g, nh_expr f, const nh_rates *motion);
 
 /* Remembers that a sum is the time derivative of a function of time and positions, with q' = v. */
-void nh_note_rate(nh_graph *g, nh_expr function, nh_expr rate);
+void nh_note_rate(nh_graph *g, nh_expr function, nh_expr rate, bool inner);
 /* The rates noted so far, in order. */
 size_t nh_noted_rates(const nh_graph *g, const nh_known_rate **out);
 
@@ -148,6 +149,10 @@ size_t nh_noted_rates(const nh_graph *g, const nh_known_rate **out);
 typedef nh_expr nh_input_change(void *self, nh_graph *g, nh_input kind, uint32_t index);
 bool nh_tangents(nh_graph *g, const nh_expr *f, size_t count, nh_input_change *change, void *self,
                  nh_expr *out);
+
+/* Replaces expressions by equal ones in nested form, in which sums are built from one another
+ * (nest.c). False if out of memory. */
+bool nh_nest(nh_graph *g, nh_expr *root, size_t count);
 
 /* f with inputs of one kind replaced: value[index] for index < count. */
 nh_expr nh_substitute(nh_graph *g, nh_expr f, nh_input kind, const nh_expr *value, size_t count);

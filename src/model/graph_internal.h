@@ -6,6 +6,9 @@
 
 #define EMPTY UINT32_MAX
 
+/* Sums longer than this are not copied into the sums that use them: sharing matters more there. */
+enum { NH_LONG_SUM = 32 };
+
 typedef struct stored_node {
     double number;
     uint32_t first; /* into the operand pool; for an input its index */
@@ -54,6 +57,9 @@ typedef struct operand_list {
     size_t count, room;
 } operand_list;
 
+/* Sorts by expression, adds up the numbers of equal ones, drops those that became zero. */
+void nh_operands_merge(nh_graph *g, operand_list *list);
+
 /* If e is a sum, it stays a single term in the sums that use it. */
 void nh_keep_whole(nh_graph *g, nh_expr e);
 
@@ -61,6 +67,9 @@ bool nh_operands_push(nh_graph *g, operand_list *list, nh_expr e, double number)
 
 /* Canonical nodes from unordered operands. The lists are reordered and consumed, but not freed. */
 nh_expr nh_product_of(nh_graph *g, double factor, operand_list *factors);
+
+/* A node like e whose operands are replaced by their images, by handle. */
+nh_expr nh_graph_rebuild(nh_graph *g, nh_expr e, const nh_expr *image);
 
 /* Partial derivatives of a node: of a product by an operand, of a function of one argument, and of
  * ATAN2 or POW by one of their two. */

@@ -168,7 +168,12 @@ nh_value nh_expand_rotation(nh_expander *x, const nh_ast *ast)
  * ones. */
 static nh_value plain_rate(nh_expander *x, const nh_ast *ast, nh_value part)
 {
-    return part.symbolic ? nh_as_value(x, ast, nh_total_derivative(x->graph, part.expr)) : zero;
+    if (!part.symbolic)
+        return zero;
+    const nh_expr rate = nh_total_derivative(x->graph, part.expr);
+    if (!nh_depends(x->graph, part.expr, NH_U))
+        nh_note_rate(x->graph, part.expr, rate, true);
+    return nh_as_value(x, ast, rate);
 }
 
 /* 2 (p0 u' - u p0' -+ u x u') */
@@ -364,7 +369,7 @@ static void matrix_rates(nh_builder *b, const nh_rotation *rotation, nh_known_ra
         int j = (e + 1) % 3, k = (e + 2) % 3;
         nh_expr rate =
             two_by_two(x->graph, row[j].expr, w.entry[k].expr, row[k].expr, w.entry[j].expr);
-        known[e] = (nh_known_rate){R.entry[e].expr, rate};
+        known[e] = (nh_known_rate){R.entry[e].expr, rate, true};
     }
 }
 

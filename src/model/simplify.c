@@ -12,9 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sums longer than this are not copied into the sums that use them: sharing matters more there. */
-enum { FLATTEN_MAX = 32 };
-
 static int by_expr(const void *a, const void *b)
 {
     nh_expr x = ((const nh_operand *)a)->expr, y = ((const nh_operand *)b)->expr;
@@ -71,8 +68,7 @@ static void sort_stably(nh_graph *g, operand_list *list)
     free(spare);
 }
 
-/* Sorts by expression, adds up the numbers of equal ones, drops those that became zero. */
-static void merge(nh_graph *g, operand_list *list)
+void nh_operands_merge(nh_graph *g, operand_list *list)
 {
     bool sorted = true;
     for (size_t i = 1; i < list->count && sorted; i++)
@@ -117,7 +113,7 @@ static void collect_term(nh_graph *g, operand_list *terms, double *constant, nh_
     const stored_node *n = g->node + e;
     if (n->kind == NH_NUMBER) {
         add_multiple(g, constant, coefficient, n->number);
-    } else if (n->kind == NH_SUM && n->count <= FLATTEN_MAX && !n->whole) {
+    } else if (n->kind == NH_SUM && n->count <= NH_LONG_SUM && !n->whole) {
         add_multiple(g, constant, coefficient, n->number);
         for (uint32_t i = 0, first = n->first, count = n->count; i < count; i++) {
             nh_operand o = g->operand[first + i];
@@ -174,9 +170,9 @@ static bool apply_pythagoras(nh_graph *g, operand_list *terms, double *constant)
             continue;
         double coefficient = other->number;
         other->number = terms->item[i].number = 0;
-        merge(g, terms);
+        nh_operands_merge(g, terms);
         collect_term(g, terms, constant, rest, coefficient);
-        merge(g, terms);
+        nh_operands_merge(g, terms);
         changed = true;
         i = (size_t)-1;
     }
@@ -185,7 +181,7 @@ static bool apply_pythagoras(nh_graph *g, operand_list *terms, double *constant)
 
 static nh_expr sum_of(nh_graph *g, double constant, operand_list *terms)
 {
-    merge(g, terms);
+    nh_operands_merge(g, terms);
     apply_pythagoras(g, terms, &constant);
     if (g->failed)
         return NH_ZERO;
@@ -293,7 +289,7 @@ static void collect_factor(nh_graph *g, operand_list *factors, double *factor, n
 
 nh_expr nh_product_of(nh_graph *g, double factor, operand_list *factors)
 {
-    merge(g, factors);
+    nh_operands_merge(g, factors);
     if (g->failed || factor == 0)
         return NH_ZERO;
     if (factors->count == 0)

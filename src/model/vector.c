@@ -170,7 +170,7 @@ static nh_value derivative_of_single(nh_expander *x, const nh_ast *of, nh_value 
         return zero;
     nh_expr rate = nh_derivative_along(x->graph, value.expr, &x->rates);
     if (!nh_depends(x->graph, value.expr, NH_U) && moves_with_velocities(x, value.expr))
-        nh_note_rate(x->graph, value.expr, rate);
+        nh_note_rate(x->graph, value.expr, rate, false);
     return nh_as_value(x, of, rate);
 }
 

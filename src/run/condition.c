@@ -183,13 +183,67 @@ static void find_products(nh_condition *c, double *scale)
     }
 }
 
-/* The smallest singular value of A, squared, and its directions. */
+/* S^-1 x, with the pivots left by smallest_pivot, divided by its length, which is returned. */
+static double solve_and_scale(const nh_condition *c, double *x)
+{
+    const int m = c->m;
+    double length = 0;
+    for (int k = 0; k < m; k++) {
+        const double *row = c->pivots + k * m, l = x[k] / row[k];
+        for (int j = k + 1; j < m; j++)
+            x[j] -= l * row[j];
+    }
+    for (int k = m; k-- > 0;) {
+        const double *row = c->pivots + k * m;
+        for (int j = k + 1; j < m; j++)
+            x[k] -= row[j] * x[j];
+        x[k] /= row[k];
+        length += x[k] * x[k];
+    }
+    length = sqrt(length);
+    for (int k = 0; k < m; k++)
+        x[k] /= length;
+    return length;
+}
+
+/* The smallest eigenvalue of S and its vector by inverse iteration: with many constraints all of
+ * the eigenvalues would cost hundreds of times as much. False if it does not converge, as where two
+ * are nearly the same. */
+static bool iterate_inversely(const nh_condition *c, double *x, double *value)
+{
+    enum { ITERATIONS_MAX = 60 };
+    const int m = c->m;
+    double *before = c->value;
+    int last = 0; /* the smallest pivot */
+    for (int k = 1; k < m; k++)
+        last = c->pivots[k * m + k] < c->pivots[last * m + last] ? k : last;
+    for (int k = 0; k < m; k++)
+        x[k] = k == last ? 1 : 1.0 / (m * (k + 2));
+    solve_and_scale(c, x);
+    for (int i = 0; i < ITERATIONS_MAX; i++) {
+        double same = 0;
+        memcpy(before, x, (size_t)m * sizeof *x);
+        *value = 1 / solve_and_scale(c, x);
+        for (int k = 0; k < m; k++)
+            same += x[k] * before[k];
+        if (fabs(same) > 1 - 1e-10)
+            return true;
+    }
+    return false;
+}
+
+/* The smallest singular value of A, squared, and its directions. The look has the smallest pivot
+ * of S. */
 static void find_directions(nh_condition *c, nh_reading *look)
 {
-    const int n = c->n, m = c->m, smallest = find_eigenvalues(c, m);
+    enum { MANY = 8 };
+    const int n = c->n, m = c->m;
     double length = 0;
-    look->rank = fabs(c->value[smallest]);
-    memcpy(look->left, c->vector + smallest * m, (size_t)m * sizeof *look->left);
+    if (m < MANY || !(look->rank > PIVOT_SMALL) || !iterate_inversely(c, look->left, &look->rank)) {
+        const int smallest = find_eigenvalues(c, m);
+        look->rank = fabs(c->value[smallest]);
+        memcpy(look->left, c->vector + smallest * m, (size_t)m * sizeof *look->left);
+    }
     for (int j = 0; j < n; j++) {
         look->right[j] = 0;
         for (int i = 0; i < m; i++)
