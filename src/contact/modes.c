@@ -350,3 +350,11 @@ void nh_modes_solve(nh_mode_solver *s, const nh_mode_problem *p, nh_mode_answer 
         explain(s, p, answer);
     }
 }
+
+bool nh_mode_is_possible(nh_mode_solver *s, const nh_mode_problem *p, const unsigned char *mode)
+{
+    nh_trier_begin(s->trier, p);
+    memcpy(s->trial.mode, mode, p->items);
+    nh_trier_try(s->trier, &s->trial);
+    return s->trial.fit != NH_FIT_WRONG;
+}

@@ -96,5 +96,8 @@ void nh_mode_solver_free(nh_mode_solver *solver);
 
 /* Solves a problem. Whether a motion is possible is told by the answer. */
 void nh_modes_solve(nh_mode_solver *solver, const nh_mode_problem *problem, nh_mode_answer *answer);
+/* Whether one mode of it is possible. */
+bool nh_mode_is_possible(nh_mode_solver *solver, const nh_mode_problem *problem,
+                         const unsigned char *mode);
 
 #endif

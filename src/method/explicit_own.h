@@ -336,7 +336,9 @@ static inline int rest_at_energy(kernel *k, scalar t, real *q, real *v, real mis
     const real s = missing * -0.5 / w[N];
     real most = broadcast(0);
     EACH(i, N) most = max_(most, abs_(s * a[i]) / tolerated(k, i, abs_(q[i])));
-    const mask moves = less(broadcast(0), abs_(missing)) & less(most, broadcast(10));
+    /* without any acceleration s is infinite, or not a number */
+    const mask moves = less(broadcast(0), abs_(missing)) & less(most, broadcast(10)) &
+                       less(abs_(s), broadcast(1e300));
     EACH(i, N) q[i] = select_(moves, fma_(s, a[i], q[i]), q[i]);
     CALL(SETTLE, t, q, v, 0, w);
     EACH(i, N) v[i] = select_(moves, w[i], v[i]);

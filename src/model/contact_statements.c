@@ -222,21 +222,35 @@ static void expand_limit(nh_builder *b, const nh_ast *ast, const nh_problem_item
 }
 
 /* Whether a limit needs the reaction of a constraint that may pull as well as push. */
-static bool is_bilateral(nh_builder *b, nh_expr limit)
+static bool is_bilateral(const nh_builder *b, const nh_problem_item *item)
 {
-    nh_partials slope;
     bool found = false;
-    if (!nh_expr_gradient(b->problem->graph, limit, NH_X, &slope))
-        return false;
-    for (size_t i = 0; i < slope.count; i++) {
-        bool pushes = false;
+    for (int r = 0; r < b->problem->reactions; r++) {
+        bool pushes = !item->loads[r];
         for (int k = 0; k < b->problem->items; k++)
-            pushes |= b->problem->item[k].contact &&
-                      b->problem->item[k].reaction[0] == (int)slope.entry[i].index;
+            pushes |= b->problem->item[k].contact && b->problem->item[k].reaction[0] == r;
         found |= !pushes;
     }
-    nh_partials_free(&slope);
     return found;
+}
+
+/* What the limit of a grip consists of, even where its coefficients are zero at some times. */
+static void find_loads(nh_builder *b, nh_problem_item *item)
+{
+    nh_graph *g = b->problem->graph;
+    const int reactions = b->problem->reactions;
+    nh_expr *zero = nh_build_take(b, reactions + 1, sizeof *zero);
+    item->loads = nh_build_take(b, reactions + 1, sizeof *item->loads);
+    for (int c = 0; c < 2 * item->components && !b->x.status; c++) {
+        const nh_expr limit = c % 2 ? item->still[c / 2] : item->limit[c / 2];
+        nh_partials slope;
+        if (!nh_expr_gradient(g, limit, NH_X, &slope))
+            return;
+        for (size_t i = 0; i < slope.count; i++)
+            item->loads[slope.entry[i].index] = true;
+        nh_partials_free(&slope);
+        item->constant |= nh_substitute(g, limit, NH_X, zero, (size_t)reactions) != NH_ZERO;
+    }
 }
 
 static bool needs_reaction_of(nh_builder *b, const nh_problem_item *from, const nh_problem_item *of)
@@ -614,8 +628,10 @@ void nh_finish_items(nh_builder *b)
                 "a model with contacts or grips cannot have a frame: the number "
                 "of its constraints changes");
     for (int i = 0; i < p->items && !b->x.status; i++)
-        for (int c = 0; c < p->item[i].components && !p->item[i].contact; c++)
-            p->item[i].bilateral |= is_bilateral(b, p->item[i].still[c]);
+        if (!p->item[i].contact)
+            find_loads(b, p->item + i);
+    for (int i = 0; i < p->items && !b->x.status; i++)
+        p->item[i].bilateral = !p->item[i].contact && is_bilateral(b, p->item + i);
     check_cycles(b);
     take_numbers(b);
     find_values(b);

@@ -129,6 +129,7 @@ typedef struct nh_problem_item {
     nh_expr speed[2];           /* its time derivative; the slip of a grip */
     nh_expr limit[2], still[2]; /* of the force of a grip that slips, and of one that holds */
     bool ellipse;               /* the two limits are the half axes of an ellipse */
+    bool *loads, constant;      /* [reactions]: what the limit consists of */
     bool bilateral;             /* the limit needs a reaction that may have either sign */
     double restitution;
     int reaction[2]; /* numbers of its reactions among the arguments NH_X */
@@ -153,8 +154,8 @@ enum {
     NH_ITEM_NUMBERS
 };
 /* The last numbers concern all items: since when and how often the mode has changed with no time
- * passing, and the energy when it changed last. */
-enum { NH_ALL_SINCE, NH_ALL_STALLED, NH_ALL_ENERGY, NH_ALL_NUMBERS };
+ * passing, the energy when it changed last, and whether reactions are not determined. */
+enum { NH_ALL_SINCE, NH_ALL_STALLED, NH_ALL_ENERGY, NH_ALL_REDUNDANT, NH_ALL_NUMBERS };
 /* What is told of an item, as events by name: "ground opens", "roll slips". */
 enum { NH_TOLD = 3 };
 enum { NH_TOLD_OPENS, NH_TOLD_HITS, NH_TOLD_CLOSES };

@@ -17,7 +17,8 @@ bool nh_contacts_note(nh_run *run, int event)
     const int watched = c ? event - nh_problem_watched(c->problem, 0) : -1;
     if (watched < 0 || watched >= NH_WATCHED * c->layout.items)
         return false;
-    c->crossed[watched / NH_WATCHED] = true;
+    /* that a mode ends in which reactions are not determined concerns no item by itself */
+    c->crossed[watched / NH_WATCHED] = !nh_contacts_mute(run, event);
     c->excluded[watched / NH_WATCHED] |= watched % NH_WATCHED == 1;
     return true;
 }

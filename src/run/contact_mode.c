@@ -43,7 +43,7 @@ static void gather_mode(nh_contacts *c, const double *node, nh_contact_problem *
     nh_contact_problem_finish(c, p);
 }
 
-static unsigned mode_of(const nh_problem_item *item, nh_hold hold)
+unsigned char nh_contact_mode_of(const nh_problem_item *item, nh_hold hold)
 {
     if (item->contact)
         return nh_holds(hold) ? NH_MODE_CLOSED : NH_MODE_OPEN;
@@ -71,11 +71,11 @@ static void describe(nh_contacts *c, const double *node, const double *inputs, i
 {
     const nh_problem_item *of = c->problem->item + item;
     *out = (nh_mode_item){.components = of->contact ? 0 : of->components, .allowed = NH_MODE_ANY};
-    const unsigned left = mode_of(of, c->before[item]);
+    const unsigned left = nh_contact_mode_of(of, c->before[item]);
     const bool fell = c->crossed[item] && strict && !c->hit[item];
     if (of->contact)
         return;
-    out->loaded = nh_contact_other_load(c, item);
+    out->loaded = nh_contact_is_loaded(c, item);
     const bool gripped = left == NH_MODE_HELD;
     bool any_hit = false;
     for (int i = 0; i < c->layout.items; i++)
@@ -146,14 +146,17 @@ static nh_status solve_mode(nh_run *run, const double *node, const double *input
     nh_contacts *c = run->contacts;
     unsigned char present[64];
     nh_mode_answer answer = {0};
-    if (p->items == 0)
+    if (p->items == 0) {
+        *nh_contact_number_of_all(c, (double *)inputs, NH_ALL_REDUNDANT) = 0;
         return NH_OK;
-    for (int strict = 1; strict >= 0; strict--) {
+    }
+    const bool redundant = *nh_contact_number_of_all(c, (double *)inputs, NH_ALL_REDUNDANT);
+    for (int strict = redundant ? 2 : 1; strict >= 0; strict--) {
         for (int i = 0; i < p->items; i++) {
             describe(c, node, inputs, p->item[i], c->item + i, strict);
             if (i < 64)
                 present[i] =
-                    (unsigned char)mode_of(c->problem->item + p->item[i], c->before[p->item[i]]);
+                    nh_contact_mode_of(c->problem->item + p->item[i], c->before[p->item[i]]);
         }
         const nh_mode_problem problem = {.items = p->items,
                                          .rows = p->rows,
@@ -162,6 +165,7 @@ static nh_status solve_mode(nh_run *run, const double *node, const double *input
                                          .response = p->response,
                                          .kinetic = {p->constant[0], p->load[0]},
                                          .held = {p->constant[1], p->load[1]},
+                                         .tolerance = strict > 1 ? NH_REDUNDANT_PART : 0,
                                          .present = first || p->items > 64 ? NULL : present};
         nh_modes_solve(c->modes, &problem, &answer);
         if (answer.motions > 0)
@@ -182,6 +186,7 @@ static nh_status solve_mode(nh_run *run, const double *node, const double *input
                        "with %s",
                        node[NODE_T], one, two);
     }
+    *nh_contact_number_of_all(c, (double *)inputs, NH_ALL_REDUNDANT) = answer.redundant;
     if (answer.redundant)
         nh_remarks_add(&run->remarks, "redundant",
                        "reactions are not determined from t = %.10g on, since more holds than is "
@@ -335,6 +340,7 @@ nh_status nh_contacts_decide(nh_run *run, double *node, double *inputs, bool fir
         for (int i = 0; i < c->layout.items; i++)
             c->before[i] = NH_HOLD_NONE;
     }
+    c->end.inputs = NULL;
     nh_contacts_evaluate(run, node, inputs);
     nh_status status = first ? check_gaps(run, node, inputs, report) : NH_OK;
     nh_contacts_find_touching(c, node);

@@ -224,13 +224,12 @@ void nh_contact_problem_add(const nh_contacts *c, nh_contact_problem *p, int ite
         p->row[p->rows++] = c->row_of[item] + k;
 }
 
-/* Whether the limit of a grip contains the reaction of a contact that touches. */
+/* A contact that touches and whose reaction is part of the limit of a grip, or -1. */
 int nh_contact_loading(const nh_contacts *c, int grip)
 {
-    const double *limit = nh_contact_limit(c, c->row_of[grip], true);
+    const nh_problem_item *item = c->problem->item;
     for (int i = 0; i < c->layout.items; i++)
-        if (c->problem->item[i].contact && c->touches[i] &&
-            limit[1 + c->problem->item[i].reaction[0]] != 0)
+        if (item[i].contact && c->touches[i] && item[grip].loads[item[i].reaction[0]])
             return i;
     return -1;
 }
@@ -238,18 +237,18 @@ int nh_contact_loading(const nh_contacts *c, int grip)
 /* Whether it contains anything else. */
 bool nh_contact_other_load(const nh_contacts *c, int grip)
 {
-    const nh_problem *p = c->problem;
-    for (int k = 0; k < p->item[grip].components; k++) {
-        const double *limit = nh_contact_limit(c, c->row_of[grip] + k, true);
-        bool other = limit[0] != 0;
-        for (int r = 0; r < c->layout.reactions; r++) {
-            bool of_contact = false;
-            for (int i = 0; i < p->items; i++)
-                of_contact |= p->item[i].contact && p->item[i].reaction[0] == r;
-            other |= limit[1 + r] != 0 && !of_contact;
-        }
-        if (other)
-            return true;
+    return c->problem->item[grip].constant || c->problem->item[grip].bilateral;
+}
+
+/* Whether a grip has a limit whatever opens: also where all its coefficients are zero. */
+bool nh_contact_is_loaded(const nh_contacts *c, int grip)
+{
+    bool zero = true;
+    for (int k = 0; k < c->problem->item[grip].components; k++) {
+        const double *limit = nh_contact_limit(c, c->row_of[grip] + k, false);
+        for (int i = 0; i < c->layout.items; i++)
+            if (c->problem->item[i].contact && c->touches[i])
+                zero &= limit[1 + c->problem->item[i].reaction[0]] == 0;
     }
-    return false;
+    return zero || nh_contact_other_load(c, grip);
 }

@@ -11,6 +11,8 @@
 /* Less than this part of a time is none; impacts at several contacts that follow each other in no
  * time are at their end after that many, which is a limit of numbers, not of the motion. */
 #define NH_CONTACT_NO_TIME 1e-14
+/* The tolerance, relative to the largest force, of modes in which reactions are not determined. */
+#define NH_REDUNDANT_PART 1e-12
 enum { NH_IMPACTS_IN_NO_TIME = 12 };
 
 typedef struct nh_contact_row {
@@ -36,6 +38,7 @@ double nh_contact_rate(const nh_contacts *c, int row);
  * contains anything else. */
 int nh_contact_loading(const nh_contacts *c, int grip);
 bool nh_contact_other_load(const nh_contacts *c, int grip);
+bool nh_contact_is_loaded(const nh_contacts *c, int grip);
 int nh_place_in(const int *list, int count, int entry);
 
 typedef struct nh_contact_problem { /* rows of items, from which those that always hold were
@@ -54,6 +57,9 @@ void nh_contact_problem_add(const nh_contacts *c, nh_contact_problem *p, int ite
 void nh_contact_problem_finish(nh_contacts *c, nh_contact_problem *p);
 /* matrix x = right for several right-hand sides; rows that follow from others get zero. */
 void nh_contact_solve(double *matrix, double *right, int n, int columns);
+
+/* A mode as the solver calls it. */
+unsigned char nh_contact_mode_of(const nh_problem_item *item, nh_hold hold);
 
 /* Which contacts touch: c->touches. */
 void nh_contacts_find_touching(nh_contacts *c, const double *node);

@@ -47,6 +47,10 @@ struct nh_contacts {
     unsigned char *mode;
     int *row_of, *kept;
     bool *crossed, *touches, *hit, *excluded, *acting; /* acting: [items][NH_TOLD] */
+    struct {                  /* where the mode ends in the last interval that was searched */
+        const double *inputs; /* NULL: no interval */
+        double from, to, x;
+    } end;
     nh_report report;
 };
 
@@ -83,6 +87,11 @@ nh_status nh_contacts_follow_jump(nh_run *run, double t, nh_report *report);
 void nh_contacts_count_losses(nh_event_walk *k, const double *node);
 /* Marks what happened at a root; false if it is not watched. */
 bool nh_contacts_note(nh_run *run, int event);
+
+/* Whether what is watched of a mode is not to be looked at, since reactions are not determined;
+ * where between two nodes such a mode ends (contact_redundant.c). */
+bool nh_contacts_mute(const nh_run *run, int event);
+bool nh_contacts_find_end(nh_run *run, const double *from, const double *to, int *event, double *x);
 
 /* Fills in what is shown of items in a state, among its inputs. `walked`: the member whose nodes
  * enclose the state, or -1. */

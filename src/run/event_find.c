@@ -8,6 +8,7 @@
  * is then computed with steps of the method itself from the first node: so it is as accurate as the
  * states of the run, and Newton's method finds it to round-off. */
 #include "base/decimal.h"
+#include "run/contacts.h"
 #include "run/event_search.h"
 
 #include <math.h>
@@ -420,8 +421,13 @@ bool nh_crossings_find(nh_run *run, double *kept, double *from, double *to)
                    .sloped = w->own || w->needs_slope};
     w->roots = 0;
     for (s.event = 0; s.event < w->events && !s.failed; s.event++)
-        if (w->looked_for[s.event])
+        if (w->looked_for[s.event] && !nh_contacts_mute(run, s.event))
             look_at_event(&s, nh_crossings_of(kept, s.event));
+    double end;
+    if (!s.failed && nh_contacts_find_end(run, from, to, &s.event, &end)) {
+        s.side = 1; /* falls */
+        nh_search_add_root(&s, end);
+    }
     if (w->roots > 1)
         qsort(w->root, (size_t)w->roots, sizeof *w->root, by_place);
     return !s.failed;
