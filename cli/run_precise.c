@@ -15,6 +15,7 @@
 #include <string.h>
 
 enum { ROWS_USUAL = 10000, SHOWN = 12 };
+static const double usual_tolerance = 1e-28; /* of states at given times, as in the library */
 
 typedef struct precise_job {
     subject subject;
@@ -72,6 +73,8 @@ static int prepare(precise_job *job, const options *given)
     if (lead > 0)
         return complain("--times must begin at the start, t = %.10g, with --precision quad",
                         given->t0);
+    if (isnan(given->tolerance) && how.tolerance > 0)
+        how.tolerance = usual_tolerance;
     how.method = chosen.method;
     how.backend = chosen.backend;
     how.compensated = chosen.compensated;

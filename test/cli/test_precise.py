@@ -119,6 +119,19 @@ def agrees_with_doubles(program, folder):
             check(apart(a, b) < Decimal("1e-10"), f"{model}: {a} {b}")
 
 
+def states_at_times(program, folder):
+    """Where to record does not decide how accurate a run is."""
+    line = ["chaplygin-sleigh", "--time", "1"]
+    whole = precisely(program, folder, *line, "--steps", "5")
+    for more in (["--every-time", "0.25"], ["--every-time", "0.25", "--method", "verner98"]):
+        check(apart(precisely(program, folder, *line, *more)["q"], whole["q"]) < Decimal("1e-24"), more)
+    found = precisely(program, folder, "chaplygin-sleigh", "--times", "0:1:4", "-o", "times.csv")
+    check(apart(found["q"], whole["q"]) < Decimal("1e-26"), found["q"])
+    with open(folder + "/times.csv", newline="") as file:
+        times = [Decimal(row["t"]) for row in csv.DictReader(file)]
+    check(apart(times, [Decimal(i) / 3 for i in range(4)]) < Decimal("1e-33"), times)
+
+
 def refusals(program, folder):
     for line, text in ((["rolling-coin", "--plot", "a.svg"], "--plot is not available with --precision quad"),
                        (["rolling-coin", "-o", "a.npy"], ".csv"),
