@@ -26,7 +26,7 @@ text = of("export", "figure", "import")
 # executed for every step, every check of a run, or every row of a file: -O1 makes this up to 2% slower
 often = {"src/system/callbacks.c"} | {"src/run/%s.c" % f for f in (
     "careful", "condition", "event_find", "health", "leg", "loop", "measure", "sample", "solution", "stepper",
-    "teams", "trace")} | {"src/output/%s.c" % f for f in ("csv", "number", "record", "writer")} | {"src/simulate/worker.c"}
+    "teams", "trace")} | {"src/output/%s.c" % f for f in ("csv", "number", "record", "writer")} | {"src/simulate/worker.c", "src/simulate/start_lanes.c"}
 assert often <= rooms, often - rooms
 # reads, derives, evaluates or lays out: short loops, once per command, file or block of steps
 once = of("contact", "model", "mechanics", "code", "system", "method", "run", "analysis", "output", "simulate") - often
