@@ -8,6 +8,7 @@
 #include "message.h"
 #include "method_list.h"
 #include "subject.h"
+#include "unknown_list.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -32,66 +33,12 @@ static double or_zero(double value)
     return isnan(value) ? 0 : value;
 }
 
-/* "a:b" with either left out. */
-static int parse_bounds(const char *text, nh_fit_unknown *u)
-{
-    char low[64], *colon = strchr(text, ':');
-    if (!colon || colon - text >= (ptrdiff_t)sizeof low)
-        return complain("--fit needs NAME or NAME=LEAST:GREATEST, not '%s=%s'", u->name, text);
-    snprintf(low, sizeof low, "%.*s", (int)(colon - text), text);
-    if ((*low && !parse_real(low, &u->lower)) || (colon[1] && !parse_real(colon + 1, &u->upper)) ||
-        u->lower >= u->upper)
-        return complain("--fit %s: the bounds '%s' are not two numbers LEAST:GREATEST", u->name,
-                        text);
-    return 0;
-}
-
-static char *trimmed(char *text)
-{
-    text += strspn(text, " ");
-    for (size_t n = strlen(text); n > 0 && text[n - 1] == ' '; n--)
-        text[n - 1] = '\0';
-    return text;
-}
-
-/* Adds one of "J=0.1:10, a, start theta"; commas in brackets belong to names. */
-static int add_unknown(job *j, char *item)
-{
-    char *bounds = strchr(item, '=');
-    if (bounds)
-        *bounds++ = '\0';
-    nh_fit_unknown *u = j->unknown + j->unknowns++;
-    *u = (nh_fit_unknown){trimmed(item), NAN, -INFINITY, INFINITY};
-    if (!*u->name)
-        return complain("--fit needs names of parameters and start values, not '%s'",
-                        j->given->fit);
-    return bounds ? parse_bounds(trimmed(bounds), u) : 0;
-}
-
 static int parse_unknowns(job *j)
 {
-    const char *text = j->given->fit;
-    if (!text)
+    if (!j->given->fit)
         return complain("fit needs --fit NAME,... with what is to be found: parameters, and start "
                         "values as 'start x'");
-    j->names = strdup(text);
-    j->unknown = calloc(strlen(text) + 1, sizeof *j->unknown);
-    if (!j->names || !j->unknown)
-        return complain("out of memory"), FAILED;
-    char *item = j->names;
-    int depth = 0, answer = 0;
-    for (char *c = j->names; !answer; c++) {
-        depth += (*c == '[') - (*c == ']');
-        if (*c && (*c != ',' || depth > 0))
-            continue;
-        const bool last = *c == '\0';
-        *c = '\0';
-        answer = add_unknown(j, item);
-        item = c + 1;
-        if (last)
-            break;
-    }
-    return answer;
+    return parse_unknown_list("fit", j->given->fit, &j->unknown, &j->unknowns, &j->names);
 }
 
 static int read_data(job *j)

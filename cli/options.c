@@ -170,6 +170,39 @@ static const specification specifications[] = {
      "by which parameters, start values (\"start x'\") and inputs; m* for all that begin so", 0, 0},
     {"memory", 0, TEXT, OPTIONS_GRADIENT, AT(memory), "BYTES",
      "memory for states on the way back, as in 100M (100M)", 0, 0},
+    {"control", 0, TEXT, OPTIONS_OPTIMISE, AT(control), "NAME[:held|:linear][=LEAST:GREATEST],...",
+     "inputs to be chosen, held in each piece or interpolated, within bounds", 0, 0},
+    {"vary", 0, TEXT, OPTIONS_OPTIMISE, AT(vary), "NAME[=LEAST:GREATEST],...",
+     "parameters to be chosen, too, and start values as 'start x'", 0, 0},
+    {"pieces", 0, COUNT, OPTIONS_OPTIMISE, AT(pieces), "N",
+     "number of pieces of equal length, with a value of each input (20)", 1, 100000},
+    {"minimise", 0, TEXT, OPTIONS_OPTIMISE, AT(minimise), "COST",
+     "an expression at the end, or 'integral EXPRESSION', or their sum; 'time' is the duration "
+     "(integral of the squares of the inputs)",
+     0, 0},
+    {"end", 0, TEXT, OPTIONS_OPTIMISE, AT(end), "x=1,x'=0,...",
+     "conditions at the end: EXPRESSION = EXPRESSION, <= or >=", 0, 0},
+    {"along", 0, TEXT, OPTIONS_OPTIMISE, AT(along), "x<=1,...",
+     "conditions at the ends of all pieces: EXPRESSION <= EXPRESSION or >=", 0, 0},
+    {"time", 0, TEXT, OPTIONS_OPTIMISE, AT(length), "T|free|LEAST:GREATEST",
+     "duration, or to be chosen (the model's span)", 0, 0},
+    {"tries", 0, COUNT, OPTIONS_OPTIMISE, AT(tries), "N",
+     "number of guesses from which the search begins (8)", 1, 10000},
+    {"seed", 0, COUNT, OPTIONS_OPTIMISE, AT(seed), "S", "seed of random guesses (0)", 0,
+     EXACT_INTEGERS},
+    {"step", 0, POSITIVE, OPTIONS_OPTIMISE, AT(step), "H",
+     "the longest time step (as the tolerance takes)", 0, 0},
+    {"inputs", 0, TEXT, OPTIONS_OPTIMISE, AT(inputs), "FILE.csv",
+     "write the inputs as a table for --input NAME:held=FILE.csv or NAME:linear=", 0, 0},
+    {"track", 0, TEXT, OPTIONS_OPTIMISE, AT(track), "FILE",
+     "write feedback that follows the optimum, for --input @FILE", 0, 0},
+    {"weights", 0, TEXT, OPTIONS_OPTIMISE, AT(weights), "NAME=W,...",
+     "of --track: weights of the squares of states and inputs (1; at the end 100 times as much)", 0,
+     0},
+    {"output", 'o', TEXT, OPTIONS_OPTIMISE, AT(output), "FILE.h5|.csv|.npy|.npz",
+     "write the motion; '-' writes CSV to standard output", 0, 0},
+    {"plot", 0, TEXT, OPTIONS_OPTIMISE, AT(plot), "FILE.svg|.png|.pdf|.html",
+     "plot the inputs and the motion; also films: .gif, .mp4, .webm", 0, 0},
     {"keep-symmetries", 0, FLAG, OPTIONS_LINEARISE | OPTIONS_CONTROL, AT(keep_symmetries), NULL,
      "keep positions that nothing depends on in the state", 0, 0},
     {"starts", 0, TEXT, OPTIONS_ENSEMBLE, AT(starts), "FILE.csv",
@@ -327,7 +360,7 @@ static int add_settings(options *given, const specification *s, const char *text
                                .sign = s->kind == PERIOD   ? NULL
                                        : s->kind == INPUTS ? "=:" /* NAME:held leaves it open */
                                                            : "="};
-    if (s->kind == SETTINGS && *text == '@')
+    if (s->kind != PERIOD && *text == '@')
         return settings_read(given, &form, text + 1);
     return settings_add(given, &form, text);
 }
@@ -562,6 +595,8 @@ int options_parse(options *given, const command *asked, int argc, char **argv)
                        .speed = NAN,
                        .members = -1,
                        .seed = -1,
+                       .pieces = -1,
+                       .tries = -1,
                        .steps = -1,
                        .every = -1,
                        .threads = -1,

@@ -43,6 +43,9 @@ typedef uint64_t option_groups;
     OPTION_GROUP(30)                 /* --period, --section, --relative, --follow, --step, --plot */
 #define OPTIONS_FIT OPTION_GROUP(31) /* --fit, --weights, --robust, --step, --plot */
 #define OPTIONS_GRADIENT OPTION_GROUP(40) /* --of, --at, --by, --memory */
+#define OPTIONS_OPTIMISE                                                                           \
+    OPTION_GROUP(32) /* --control, --pieces, --minimise, --end, --along, --time, --vary, --tries,  \
+                        --seed, --step, --inputs, --track, --weights, -o, --plot */
 
 typedef struct options {
     const char **operands;
@@ -78,6 +81,8 @@ typedef struct options {
     const char *locate, *matrices, *weights, *noise, *count, *follow; /* NULL when not given */
     const char *fit;                                                  /* NULL when not given */
     const char *of, *at, *by, *memory;                                /* NULL when not given */
+    const char *control, *minimise, *end, *along, *length, *vary, *inputs, *track; /* the same */
+    int64_t pieces, tries;                                            /* -1 when not given */
     double period;                                                    /* NaN when not given */
     int backend, compensated, precision, around, about, table, format, real, fmi,
         progress;              /* index into the choices of the table: the standard first */

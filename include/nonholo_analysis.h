@@ -643,6 +643,112 @@ NH_API size_t nh_gradient_memory(const nh_gradient *g); /* bytes of states, at m
 NH_API double nh_gradient_seconds(const nh_gradient *g, bool back); /* of the run; of its sweep */
 NH_API int nh_gradient_remarks(const nh_gradient *g);
 NH_API const char *nh_gradient_remark(const nh_gradient *g, int index);
+/* ---- optimal inputs ----------------------------------------------------------------------- */
+
+/* The inputs for which a motion reaches its goal at the least cost. Time is divided into pieces of
+ * equal length; in each of them an input is held, or goes linearly from one value to the next. All
+ * iterates are motions of the system: they satisfy its constraints. IPOPT searches, on derivatives
+ * of the runs; the search begins at the inputs' defaults and at random guesses, and the best of
+ * what was found is returned.
+ *
+ * Expressions are those of the model language. `minimise` is "EXPRESSION", at the end, "integral
+ * EXPRESSION", or a sum of both; there and in conditions, `time` is the length of the motion.
+ * Conditions are "x = 1, x' = 0, y <= 2".
+ *
+ * All that the options point to must outlive the optimum.
+ *
+ * NH_BAD_ARGUMENT: names, expressions, bounds. NH_NOT_APPLICABLE: IPOPT is missing, or the model
+ * cannot be differentiated. NH_NOT_CONVERGED: no motion was found that satisfies the conditions,
+ * or some of them are moved by no input: the report names them. */
+typedef enum nh_control_kind {
+    NH_CONTROL_AUTO, /* linear, if it turns directions in constraints, otherwise held */
+    NH_CONTROL_HELD,
+    NH_CONTROL_LINEAR
+} nh_control_kind;
+typedef struct nh_control {
+    const char *name; /* of an input */
+    nh_control_kind kind;
+    double lower, upper; /* may be infinite */
+} nh_control;
+typedef struct nh_optimise_options {
+    size_t size; /* see "options" in nonholo.h */
+    const nh_control *control;
+    int controls, pieces;       /* pieces: 0 means 20 */
+    const nh_fit_unknown *vary; /* parameters and start values to be chosen, too */
+    int varied;
+    const char *minimise; /* NULL: the integral of the sum of the squares of the inputs */
+    const char *end;      /* conditions; NULL: none */
+    const char *along;    /* conditions at the ends of all pieces */
+    double time;          /* 0: the model's span */
+    bool free_time;       /* between these, if they are not 0 */
+    double time_least, time_most;
+    const nh_start_options *start; /* NULL: the model's */
+    const nh_run_options *run;     /* method; step: the longest one, or tolerance (1e-9) */
+    int tries;                     /* guesses from which the search begins; 0: 8 */
+    uint64_t seed;
+    int iterations; /* at most, for each guess; 0: 500 */
+    void *user;
+    /* Nonzero: stop there. `violation` is the largest of the conditions'. */
+    int (*progress)(void *user, int guess, int iteration, double cost, double violation);
+} nh_optimise_options;
+NH_OPTIONS_DEFAULT(nh_optimise_options)
+typedef struct nh_optimum nh_optimum;
+NH_API nh_status nh_optimise(nh_optimum **out, const nh_system *system,
+                             const nh_optimise_options *options, nh_report *report);
+NH_API void nh_optimum_free(nh_optimum *o);
+/* Solves it again from another start state, first inputs being the last ones moved forward by
+ * `shift` pieces: a receding horizon. `iterations`: at most; 0: as before. After NH_NOT_CONVERGED
+ * the inputs are the best ones that were found. */
+NH_API nh_status nh_optimise_again(nh_optimum *o, double t, const double *q, const double *v,
+                                   int shift, int iterations, nh_report *report);
+
+NH_API double nh_optimum_cost(const nh_optimum *o);
+NH_API double nh_optimum_time(const nh_optimum *o);      /* the length of the motion */
+NH_API double nh_optimum_violation(const nh_optimum *o); /* largest, of the conditions */
+/* By how much the cost still changes within the conditions and bounds, relatively, with a relative
+ * change of what is chosen. */
+NH_API double nh_optimum_slope(const nh_optimum *o);
+NH_API int nh_optimum_iterations(const nh_optimum *o); /* of all guesses together */
+NH_API int nh_optimum_motions(const nh_optimum *o);    /* runs with derivatives */
+NH_API int nh_optimum_guesses(const nh_optimum *o);    /* how many led to the goal */
+NH_API bool nh_optimum_was_stopped(const nh_optimum *o);
+NH_API const char *nh_optimum_method(const nh_optimum *o);
+NH_API int nh_optimum_steps(const nh_optimum *o); /* in each piece */
+NH_API int nh_optimum_pieces(const nh_optimum *o);
+/* Of a control: how many values it has, pieces or pieces + 1 if it is linear; the values, and the
+ * times from which they hold, or at which they are taken. */
+NH_API int nh_optimum_points(const nh_optimum *o, int control);
+NH_API const double *nh_optimum_inputs(const nh_optimum *o, int control);
+NH_API double nh_optimum_point_time(const nh_optimum *o, int point);
+NH_API double nh_optimum_value(const nh_optimum *o, int varied); /* of what is varied */
+/* The state at the beginning of a piece, or at the end (`pieces`), before inputs jump. */
+NH_API void nh_optimum_state(const nh_optimum *o, int piece, double *t, double *q, double *v);
+/* The largest jump of velocities where inputs jump, relative to the largest velocity. */
+NH_API double nh_optimum_impulse(const nh_optimum *o);
+/* The system with these inputs as tables and with the values of what was varied, whose runs from
+ * state 0 follow the optimum. Belongs to the optimum. */
+NH_API const nh_system *nh_optimum_system(const nh_optimum *o);
+/* The setting that gives an input these values: "u:held=[0 1; 0.1 2; ...]". */
+NH_API const char *nh_optimum_setting(const nh_optimum *o, int control);
+NH_API int nh_optimum_remarks(const nh_optimum *o);
+NH_API const char *nh_optimum_remark(const nh_optimum *o, int index);
+
+/* Feedback that keeps a system near an optimum: u = u_k - K_k (x - x_k) at the beginning of each
+ * piece, with the gains that minimise the sum of dx^T Q dx + du^T R du over all pieces and
+ * dx^T F dx at the end (the discrete Riccati equation over the derivatives of the pieces). States
+ * are changes of positions (three for a rotation), then of velocities; weights are diagonal, NULL:
+ * 1, and 100 at the end. Only for inputs that are held. gain[pieces][controls][states]. */
+typedef struct nh_tracking_options {
+    size_t size;             /* see "options" in nonholo.h */
+    const double *Q, *R, *F; /* [states], [controls], [states] */
+} nh_tracking_options;
+NH_OPTIONS_DEFAULT(nh_tracking_options)
+NH_API nh_status nh_optimum_track(nh_optimum *o, const nh_tracking_options *options,
+                                  nh_report *report);
+NH_API const double *nh_optimum_gain(const nh_optimum *o, int piece); /* NULL: not computed */
+/* The feedback as an expression of t and the state, for a setting "u:held=EXPRESSION" with the
+ * period of the pieces; NULL if the model has rotations. */
+NH_API const char *nh_optimum_law(const nh_optimum *o, int control);
 
 /* ---- regulators --------------------------------------------------------------------------- */
 

@@ -56,6 +56,7 @@ need_build() {
     need_library hdf5-serial libhdf5-dev
     need_library zlib zlib1g-dev
     need_library lapack liblapack-dev
+    need_library ipopt coinor-libipopt-dev
     need_library expat libexpat1-dev
     # the Python module is installed with the rest, for the first of these that has numpy
     has_module python3 numpy || need_module numpy python3-numpy

@@ -28,7 +28,7 @@ MATH_FONT = "/usr/share/fonts/opentype/stix-word/STIXMath-Regular.otf"
 
 CONTENTS = [
     ("", ["index", "tutorial", "bodies", "bicycle", "gallery", "animation", "playground", "cookbook", "python", "from-others"]),
-    ("Guides", ["which-method", "rotations", "inputs", "events", "linearisation", "periodic", "chaos", "control", "fit", "gradient", "derivatives", "export", "long-runs", "scaling-out", "precision", "remarks"]),
+    ("Guides", ["which-method", "rotations", "inputs", "events", "linearisation", "periodic", "chaos", "control", "fit", "gradient", "optimise", "derivatives", "export", "long-runs", "scaling-out", "precision", "remarks"]),
     ("Reference", ["language", "figure-files", "commands", "c-api", "python-api", "glossary"]),
     ("Background", ["methods", "theory", "results", "figures", "survey", "papers", "performance", "reproducibility", "promises"]),
     ("Development", ["architecture", "kernel", "adding", "contributing"]),

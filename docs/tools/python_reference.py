@@ -9,7 +9,7 @@ import textwrap
 # Every public name belongs to one group; a name that is missing here fails the build of the manual.
 GROUPS = {
     "Models and systems": ["load", "models", "methods", "from_functions", "import_urdf", "from_sympy", "from_mechanics"],
-    "Computations": ["simulate", "run", "ensemble", "compare", "order", "drift", "linearise", "control", "fit", "lyapunov", "periodic"],
+    "Computations": ["simulate", "run", "ensemble", "compare", "order", "drift", "linearise", "control", "fit", "optimise", "lyapunov", "periodic"],
     "In a loop and elsewhere": ["Stepper", "export"],
     "Results": ["Trajectory", "Event", "Ensemble", "Comparison", "Order", "Drift", "DriftLaw", "Linearisation", "Located", "Regulator", "Fit", "Lyapunov", "Periodic", "Orbit"],
     "Classes of models and systems": ["Model", "System", "Facts"],

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .exports import export
     from .fitting import Fit, fit
     from .gradients import Gradient, Map, gradient
+    from .optimisation import Optimum, optimise
     from .imports import import_urdf
     from .functions import NotHere, from_functions
     from .linearisation import Linearisation, Located, linearise
@@ -41,6 +42,7 @@ _HOMES = {
     "exports": "export",
     "fitting": "Fit, fit",
     "gradients": "Gradient, Map, gradient",
+    "optimisation": "Optimum, optimise",
     "imports": "import_urdf",
     "functions": "NotHere, from_functions",
     "linearisation": "Linearisation, Located, linearise",
@@ -88,6 +90,7 @@ __all__ = [
     "ensemble",
     "export",
     "fit",
+    "optimise",
     "from_functions",
     "from_mechanics",
     "from_sympy",

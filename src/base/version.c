@@ -16,6 +16,11 @@
 #else
 #define EXPAT "no Expat (no import of URDF files)"
 #endif
+#ifdef NH_HAVE_IPOPT
+#define IPOPT "IPOPT"
+#else
+#define IPOPT "no IPOPT (no optimisation)"
+#endif
 #ifdef NH_HAVE_LAPACK
 #define LAPACK "LAPACK"
 #else
@@ -34,5 +39,5 @@ const char *nh_version(void)
 
 const char *nh_version_parts(void)
 {
-    return KERNELS "; " HDF5 "; " LAPACK "; " EXPAT "; compiled by " COMPILER;
+    return KERNELS "; " HDF5 "; " LAPACK "; " IPOPT "; " EXPAT "; compiled by " COMPILER;
 }

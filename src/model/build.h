@@ -79,6 +79,10 @@ char *nh_member_name(nh_builder *b, const nh_symbol *symbol, int64_t index, cons
 /* rows.c: observables and constraints. */
 void nh_add_observable(nh_builder *b, char *name, nh_expr value);
 void nh_build_observe(nh_builder *b, const nh_statement *s, int64_t index);
+/* Settings "observe\nNAME\nEXPRESSION": observables that the library asks for, after those of the
+ * model; NAME is also what messages about the expression begin with. */
+bool nh_is_asked_setting(const char *text);
+void nh_build_asked(nh_builder *b, const char *const *settings, size_t count);
 void nh_build_constraint(nh_builder *b, const nh_statement *s, int64_t index);
 void nh_build_event(nh_builder *b, const nh_statement *s, int64_t index);
 /* Makes room for one more entry after the first `count`, in an array that grows by doubling. */

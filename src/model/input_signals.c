@@ -57,6 +57,7 @@ typedef struct setting {
     nh_ast *value;     /* NULL: the default */
     const char *table; /* instead of the value: a file or points */
     nh_signal signal;  /* NH_SIGNAL_FORMULA: closed, if it is not a table */
+    bool open;         /* left to the caller, whatever was given before */
     bool whole;        /* about the whole family */
     int64_t index;
     struct setting *next;
@@ -121,9 +122,11 @@ static const char *read_name(const char *text, char *name, setting *set)
     return text;
 }
 
-/* KIND after the colon; `text` moves past it. */
+/* KIND after the colon, or "open KIND"; `text` moves past it. */
 static nh_status read_signal(nh_builder *b, const char **text, const char *name, setting *set)
 {
+    set->open = strncmp(*text, NH_INPUT_OPEN, strlen(NH_INPUT_OPEN)) == 0;
+    *text += set->open ? strlen(NH_INPUT_OPEN) : 0;
     const size_t length = strcspn(*text, "= \t");
     for (size_t i = NH_SIGNAL_HELD; i <= NH_SIGNAL_SPLINE; i++)
         if (strlen(signal_name[i]) == length && strncmp(*text, signal_name[i], length) == 0) {
@@ -191,7 +194,7 @@ nh_status nh_set_input(nh_builder *b, const char *text)
         rest++;
         status = read_signal(b, &rest, name, set);
         const bool table = *rest == '=' && nh_is_input_table(rest + 1);
-        if (status == NH_OK && set->signal != NH_SIGNAL_HELD && !table)
+        if (status == NH_OK && set->signal != NH_SIGNAL_HELD && !table && !set->open)
             status = nh_fail(b->report, NH_BAD_ARGUMENT,
                              "input %s: '%s' interpolates a table; expected %s:%s=FILE.csv", name,
                              signal_name[set->signal], name, signal_name[set->signal]);
@@ -272,6 +275,10 @@ static decision decide(const nh_input_use *use, int64_t index)
         for (const setting *s = use->set; s; s = s->next) {
             if (s->whole != whole || (!whole && s->index != index))
                 continue;
+            if (s->open && !value) {
+                d = (decision){NULL, s->signal};
+                break;
+            }
             if ((s->value || s->table) && !value)
                 value = s;
             if (s->signal && !signal)
@@ -331,7 +338,7 @@ static nh_value expand_member(nh_expander *x, const nh_symbol *symbol, nh_proble
 {
     const nh_input_use *use = &x->input[symbol->number];
     decision d = decide(use, use->members.low + i);
-    const bool opened = d.signal == NH_SIGNAL_HELD && !d.value; /* left to the caller */
+    const bool opened = d.signal != NH_SIGNAL_FORMULA && !d.value; /* left to the caller */
     if (d.signal == NH_SIGNAL_FORMULA && x->input_period > 0)
         d.signal = NH_SIGNAL_HELD;
     nh_value value = given_value(x, symbol, d, i, use->members.count);

@@ -9,6 +9,9 @@ enum { NH_INPUTS_MOST = 10000 };
 /* Begins a setting that may only name an input. */
 #define NH_INPUT_PREFIX "input "
 #define NH_INPUT_PERIOD "input-period="
+/* "u:open held", "u:open linear": only within the library. Those that are linear get their values
+ * and slopes by nh_run_replace_inputs. */
+#define NH_INPUT_OPEN "open "
 
 /* In the order of their calls: allocation, settings, sizes of families, each input statement, and
  * what remains to be done when all statements are built. */

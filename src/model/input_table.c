@@ -350,6 +350,15 @@ int64_t nh_input_table_find(const nh_input_table *table, double t)
     return low;
 }
 
+double nh_signal_value(nh_signal signal, const double *u, double t)
+{
+    const int values = nh_signal_values(signal);
+    double sum = u[values == 1 ? 0 : values - 2];
+    for (int p = values - 3; p >= 0; p--)
+        sum = u[p] + (t - u[values - 1]) * sum;
+    return sum;
+}
+
 void nh_input_table_piece(const nh_input_table *table, int64_t piece, double *u)
 {
     const int values = table->values;

@@ -99,6 +99,8 @@ static setting *read_settings(nh_builder *b, nh_arena *arena, const char *const 
         nh_build_memory(b);
     for (size_t i = 0; i < count && !b->x.status; i++) {
         const bool period = strncmp(settings[i], NH_INPUT_PERIOD, strlen(NH_INPUT_PERIOD)) == 0;
+        if (nh_is_asked_setting(settings[i]))
+            continue;
         if (!period && !nh_is_input_setting(b->model, settings[i]))
             b->x.status = read_setting(b, arena, settings[i], table);
         else if (inputs)

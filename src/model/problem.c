@@ -386,6 +386,8 @@ static void build(nh_builder *b, const char *const *settings, size_t setting_cou
     if (!b->x.status)
         build_statements(b);
     if (!b->x.status)
+        nh_build_asked(b, settings, setting_count);
+    if (!b->x.status)
         nh_build_brackets(b);
     nh_add_forces(b);
     nh_finish_inputs(b);

@@ -273,6 +273,8 @@ int nh_problem_given(const nh_problem *problem);
 /* How many numbers a run supplies for an open input: the coefficients of its polynomial and, unless
  * it is held, the time at which the polynomial begins. */
 int nh_signal_values(nh_signal signal);
+/* The value of an input at time t, from its numbers. */
+double nh_signal_value(nh_signal signal, const double *u, double t);
 
 /* An expression in the model language, shortened if it is long; freed by the caller. */
 char *nh_expr_text(const nh_problem *problem, nh_expr e);

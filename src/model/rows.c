@@ -65,6 +65,50 @@ void nh_build_observe(nh_builder *b, const nh_statement *s, int64_t index)
     }
 }
 
+#define ASKED "observe\n"
+
+bool nh_is_asked_setting(const char *text)
+{
+    return strncmp(text, ASKED, strlen(ASKED)) == 0;
+}
+
+/* "observe\nNAME\nEXPRESSION" */
+static void build_asked(nh_builder *b, const char *setting)
+{
+    const char *name = setting + strlen(ASKED), *text = strchr(name, '\n') + 1;
+    char *label = nh_build_copy(b, name);
+    nh_ast *value = NULL;
+    if (b->x.status)
+        return;
+    label[text - 1 - name] = '\0';
+    nh_source source = {
+        .text = nh_build_copy(b, text), .length = strlen(text), .file = label, .argument = true};
+    if (!b->x.status)
+        b->x.status = nh_source_check(&source, b->report);
+    if (!b->x.status)
+        b->x.status = nh_parse_expression(&value, &b->built->arena, &source, 0, b->report);
+    if (!b->x.status)
+        b->x.status = nh_resolve_setting(value, &source, &b->model->symbols, -1, b->report);
+    if (b->x.status)
+        return;
+    const nh_source *outer_source = b->x.source;
+    const nh_frame outer = nh_frame_open(&b->x, NH_NESTING_DEEPEST);
+    b->x.source = &source;
+    const nh_value found = nh_expand(&b->x, value);
+    const nh_expr e = nh_value_expr(&b->x, found);
+    if (!b->x.status)
+        nh_add_observable(b, label, e);
+    b->x.source = outer_source;
+    nh_frame_close(&b->x, outer);
+}
+
+void nh_build_asked(nh_builder *b, const char *const *settings, size_t count)
+{
+    for (size_t i = 0; i < count && !b->x.status; i++)
+        if (nh_is_asked_setting(settings[i]))
+            build_asked(b, settings[i]);
+}
+
 void nh_build_event(nh_builder *b, const nh_statement *s, int64_t index)
 {
     nh_problem *p = b->problem;

@@ -174,17 +174,6 @@ void nh_run_take_inputs(const nh_run *run, int member, double *u)
         show_items(run, member, u);
 }
 
-/* The value of an input at time t, computed from its numbers. */
-static double value_of(const nh_problem_input *input, const double *u, double t)
-{
-    const int values = nh_signal_values(input->signal);
-    u += input->first;
-    double sum = u[values == 1 ? 0 : values - 2];
-    for (int p = values - 3; p >= 0; p--)
-        sum = u[p] + (t - u[values - 1]) * sum;
-    return sum;
-}
-
 /* ---- impulses ---- */
 
 /* Projects the velocities in in->v onto the constraints with the inputs in in->u. */
@@ -303,7 +292,8 @@ static nh_status ask(nh_run *run, int member, double t, const double *q, const d
     for (int i = 0; i < run->system->mechanics->problem->inputs; i++)
         in->value[i] = NAN;
     for (int i = 0; i < in->sources; i++)
-        in->value[in->source[i].index] = value_of(in->source[i].input, u, t);
+        in->value[in->source[i].index] =
+            nh_signal_value(in->source[i].input->signal, u + in->source[i].input->first, t);
     if (in->function(in->user, member, t, q, v, in->value) != 0) {
         run->failed_member = member;
         run->stopped = true;
@@ -593,6 +583,20 @@ nh_status nh_run_check_inputs(const nh_run *run, int members, const double *valu
     return NH_OK;
 }
 
+void nh_run_replace_inputs(nh_run *run, int member, const double *u)
+{
+    int lanes;
+    double *to = place_of(run, member, &lanes);
+    for (int i = 0; i < run->inputs->sources; i++) {
+        const source *from = run->inputs->source + i;
+        const int first = from->input->first;
+        for (int c = 0; from->free && c < nh_signal_values(from->input->signal); c++)
+            to[(first + c) * lanes] = u[first + c];
+    }
+    run->inputs->changed = true;
+    run->prepared.until = 0;
+}
+
 nh_status nh_run_set_inputs(nh_run *run, int member, const double *value, nh_report *report)
 {
     if (!run->inputs || member < 0 || member >= run->members)
@@ -639,7 +643,7 @@ nh_status nh_run_get_inputs(const nh_run *run, int member, double *value, nh_rep
     for (int i = 0; known && problem && i < problem->inputs; i++) {
         const nh_problem_input *input = problem->input + i;
         if (input->first >= 0 && !input->feedback)
-            value[i] = value_of(input, space + 2 * n, t);
+            value[i] = nh_signal_value(input->signal, space + 2 * n + input->first, t);
         else
             known =
                 nh_evaluate(problem->graph, &input->given, 1, t, space, space + n, NULL, value + i);

@@ -28,6 +28,8 @@ bool nh_run_inputs_need_answers(const nh_run *run);
 /* Copies the numbers of a member's open inputs, shape.inputs of them; the second function copies
  * them into a block of one lane. */
 void nh_run_take_inputs(const nh_run *run, int member, double *u);
+/* Replaces all numbers of the inputs that the caller gives, values and slopes. */
+void nh_run_replace_inputs(nh_run *run, int member, const double *u);
 void nh_run_place_inputs(const nh_run *run, double *block, const double *u);
 
 #endif

@@ -168,6 +168,7 @@ void nh_tangent_free(nh_tangent *t)
     for (int i = 0; t->table && i < t->count; i++)
         nh_input_table_free(&t->table[i].table);
     free(t->table);
+    free(t->stretch);
     free(t->normals);
     nh_system_free(t->own);
     nh_engine_free(&t->engine);
@@ -348,6 +349,47 @@ static bool fails(nh_step_failure *f, int64_t index, int member)
     return false;
 }
 
+/* How the beginning and the length of the steps of a leg move. */
+static void stretch_leg(const nh_tangent *t, int pass, const nh_leg *leg, double *begins,
+                        double *longer, nh_kernel_io *io)
+{
+    if (!t->stretch)
+        return;
+    for (int d = 0; d < NH_DUAL_PLACES - 1; d++) {
+        const double rate = t->stretch[pass * NH_DUAL_PLACES + d];
+        begins[d] = rate * (leg->clock.time - t->origin);
+        longer[d] = rate * leg->clock.step;
+    }
+    io->time_moves = begins;
+    io->step_moves = longer;
+}
+
+/* The time of the state moves along. */
+static void stretch_time(nh_tangent *t, int member, int pass, double now)
+{
+    double *time = t->time + (member * t->passes + pass) * NH_DUAL_PLACES;
+    for (int d = 0; t->stretch && d < NH_DUAL_PLACES - 1; d++)
+        time[d] = t->stretch[pass * NH_DUAL_PLACES + d] * (now - t->origin);
+}
+
+nh_status nh_tangent_stretch(nh_run *run, int direction, double rate, double origin,
+                             nh_report *report)
+{
+    nh_tangent *t = run->tangents;
+    const int width = NH_DUAL_PLACES - 1, pass = direction / width;
+    if (!t->stretch)
+        t->stretch = calloc((size_t)t->passes * NH_DUAL_PLACES, sizeof *t->stretch);
+    if (!t->stretch)
+        return nh_fail_memory(report);
+    double now;
+    nh_run_inner_state(run, 0, &now, NULL, NULL);
+    t->stretch[pass * NH_DUAL_PLACES + direction % width] = rate;
+    t->origin = origin;
+    for (int member = 0; member < run->members; member++)
+        stretch_time(t, member, pass, now);
+    return NH_OK;
+}
+
 bool nh_tangent_start(nh_run *run, const group *g, const nh_leg *leg, const double *before,
                       nh_step_failure *f)
 {
@@ -391,9 +433,12 @@ bool nh_tangent_follow(nh_run *run, const group *g, const nh_leg *leg, nh_step_f
             memcpy(t->at, block, t->block_size * sizeof *block);
             nh_kernel_io io = nh_tangent_arguments(run, block, leg, leg->from);
             io.bound = nh_kernel_arguments(run, &run->careful, g->block, g->lanes, leg, 0).bound;
+            double begins[NH_DUAL_PLACES], longer[NH_DUAL_PLACES];
+            stretch_leg(t, pass, leg, begins, longer, &io);
             if (nh_tangent_take_steps(run, &io, block, t->at, leg->to - leg->from) != NH_KERNEL_OK)
                 return fails(f, io.index, member);
             nh_tangent_take_values(run, g->block, g->lanes, lane, false, block);
+            stretch_time(t, member, pass, nh_clock_at(&leg->clock, leg->to));
             watch_growth(t, run, leg, block);
         }
     }

@@ -39,6 +39,8 @@ struct nh_tangent {
     bool meets;                        /* they are known */
     bool tells;                        /* an event is being told: derivatives are those there */
     double told_at;                    /* its time */
+    double *stretch;                   /* [passes][NH_DUAL_PLACES]; NULL: no direction has one */
+    double origin;                     /* of the times that are stretched */
     double growth, grown_at;           /* the largest derivative so far, and when */
     double reached, met_at; /* where methods choose their steps: the time of the derivatives, and of
                                the last event */
@@ -72,6 +74,12 @@ bool nh_tangent_follow(nh_run *run, const group *g, const nh_leg *leg, nh_step_f
 /* Lets a direction be the derivative by a point of an input's table. */
 nh_status nh_tangent_vary_table(nh_run *run, int direction, int input, int64_t point,
                                 nh_report *report);
+/* Lets a direction lengthen all steps, and all times since `origin`, in proportion to `rate`. */
+nh_status nh_tangent_stretch(nh_run *run, int direction, double rate, double origin,
+                             nh_report *report);
+/* The present values of all observables, and their derivatives in every direction:
+ * moves[observables][directions]. For a run of one member. */
+void nh_tangent_observe(nh_run *run, double *values, double *moves);
 /* The inputs of a member were given their values at a time: those of tables in the piece of time
  * `when`, at a sample those of expressions, at the start (`first`) all defaults. */
 void nh_tangent_give_inputs(nh_run *run, int member, double time, double when, bool sample,

@@ -148,7 +148,10 @@ bool nh_tangent_answer(nh_run *run, int member, double time)
     const group *g = run->group + member / run->group->lanes;
     bool done = true;
     for (int pass = 0; t && done && pass < t->passes; pass++) {
-        const jump j = begin(run, time, NULL, nh_tangent_block(t, member, pass));
+        const double *moves =
+            t->stretch ? t->time + (member * t->passes + pass) * NH_DUAL_PLACES : NULL;
+        const jump j = begin(run, time, moves, nh_tangent_block(t, member, pass));
+        nh_tangent_take_values(run, g->block, g->lanes, member - g->first_member, true, j.block);
         double change = 1, before = INFINITY;
         for (int i = 0; i < ITERATIONS_MAX && !stands(change, before); i++) {
             before = change;

@@ -232,3 +232,36 @@ nh_status nh_run_observe_tangent(const nh_run *run, int member, int direction, d
         observed[1 + i] = out[(size_t)(last + i) * NH_DUAL_PLACES + which];
     return NH_OK;
 }
+
+/* Observables may count revolutions. */
+static void count_revolutions(const nh_run *run, double *block)
+{
+    const nh_shape *s = &run->system->shape;
+    for (int a = 0; a < s->angles; a++) {
+        double *q = nh_tangent_number(block, (size_t)s->angle[a]);
+        const double turns = *nh_tangent_number(block, (size_t)(4 * s->n + a));
+        *q = nh_whole_angle(*q, turns);
+    }
+}
+
+void nh_tangent_observe(nh_run *run, double *values, double *moves)
+{
+    const nh_tangent *t = run->tangents;
+    const int width = NH_DUAL_PLACES > 1 ? NH_DUAL_PLACES - 1 : 1;
+    const int first = 1 + run->system->constraints + run->system->shape.positions;
+    double now;
+    nh_run_inner_state(run, 0, &now, NULL, NULL);
+    for (int pass = 0; pass < t->passes; pass++) {
+        const double *block = nh_tangent_block(t, 0, pass);
+        memcpy(t->at, block, t->block_size * sizeof *block);
+        count_revolutions(run, t->at);
+        nh_tangent_evaluate(run, NH_FN_OBSERVE, now, t->time + pass * NH_DUAL_PLACES, t->at, NULL,
+                            t->values);
+        for (int i = 0; i < nh_system_observables(run->system); i++) {
+            const double *of = nh_tangent_number(t->values, (size_t)(first + i));
+            values[i] = of[0];
+            for (int d = 0; d < width && pass * width + d < t->count; d++)
+                moves[i * t->count + pass * width + d] = of[1 + d];
+        }
+    }
+}

@@ -70,27 +70,38 @@ nh_status nh_system_build_open(nh_system **out, const nh_system *system, const b
     return status;
 }
 
+nh_status nh_system_build_more(nh_system **out, const nh_system *system, const char *const *setting,
+                               size_t count, nh_report *report)
+{
+    const nh_problem *from = system->mechanics->problem;
+    const char **all = calloc(from->settings + count + 1, sizeof *all);
+    nh_model *model = NULL;
+    *out = NULL;
+    if (!all)
+        return nh_fail_memory(report);
+    for (size_t i = 0; i < from->settings + count; i++)
+        all[i] = i < from->settings ? from->setting[i] : setting[i - from->settings];
+    nh_status status = nh_model_parse(&model, from->file, from->text, strlen(from->text), report);
+    if (status == NH_OK)
+        status = nh_system_build(out, model, all, from->settings + count, report);
+    nh_model_free(model);
+    free(all);
+    return status;
+}
+
 nh_status nh_system_build_with(nh_system **out, const nh_system *system, int count,
                                const char *const *parameter, const double *value, nh_report *report)
 {
-    const nh_problem *from = system->mechanics->problem;
-    const size_t settings = from->settings, all = settings + (size_t)count;
-    const char **setting = calloc(all + 1, sizeof *setting);
+    const char **setting = calloc((size_t)count + 1, sizeof *setting);
     char(*text)[NH_NAME_LONGEST + 40] = calloc((size_t)count + 1, sizeof *text);
     nh_status status = setting && text ? NH_OK : nh_fail_memory(report);
-    nh_model *model = NULL;
     *out = NULL;
-    for (size_t i = 0; status == NH_OK && i < all; i++) {
-        setting[i] = i < settings ? from->setting[i] : text[i - settings];
-        if (i >= settings)
-            nh_print(text[i - settings], sizeof *text, "%s=%.17g", parameter[i - settings],
-                     value[i - settings]);
+    for (int i = 0; status == NH_OK && i < count; i++) {
+        setting[i] = text[i];
+        nh_print(text[i], sizeof *text, "%s=%.17g", parameter[i], value[i]);
     }
     if (status == NH_OK)
-        status = nh_model_parse(&model, from->file, from->text, strlen(from->text), report);
-    if (status == NH_OK)
-        status = nh_system_build(out, model, (const char *const *)setting, all, report);
-    nh_model_free(model);
+        status = nh_system_build_more(out, system, setting, (size_t)count, report);
     free(setting);
     free(text);
     return status;

@@ -53,6 +53,9 @@ nh_status nh_system_build_open(nh_system **out, const nh_system *system, const b
 /* The same with numbers of 34 digits (model/labels.h), for functions that are evaluated with as
  * many. */
 nh_status nh_system_build_precise(nh_system **out, const nh_system *system, nh_report *report);
+/* The same with more settings. */
+nh_status nh_system_build_more(nh_system **out, const nh_system *system,
+                               const char *const *setting, size_t count, nh_report *report);
 
 /* The same with other values of parameters; with another value of one. */
 nh_status nh_system_build_with(nh_system **out, const nh_system *system, int count,
