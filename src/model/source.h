@@ -13,7 +13,7 @@ enum {
     NH_NESTING_DEEPEST = 200,     /* parentheses, calls, powers and signs inside one another */
     NH_ARGUMENTS_MOST = 64,       /* of a function */
     NH_WORK_MOST = 100000000,     /* visits of expressions while sums and functions are expanded */
-    NH_NODES_MOST = 12000000,     /* distinct expressions that result */
+    NH_NODES_MOST = 4000000,      /* distinct expressions that result */
     NH_COORDINATES_MOST = 2000000 /* coordinates, velocities or constraints of a model */
 };
 
