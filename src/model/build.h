@@ -14,7 +14,7 @@ typedef struct nh_built {
     nh_labels *labels;  /* of its numbers in a precise build, or NULL */
     nh_symbols symbols; /* parameters, coordinates and velocities, for start assignments */
     double *parameter;
-    nh_family *coordinate, *velocity, *rotation;
+    nh_family *coordinate, *velocity, *rotation, *parameters;
     size_t start_nodes; /* nodes of the graph that start expressions may reach */
 } nh_built;
 

@@ -251,6 +251,7 @@ void nh_build_drawing(nh_builder *b)
                          .arena = outer.arena,
                          .graph = drawing->graph,
                          .parameter = outer.parameter,
+                         .parameters = outer.parameters,
                          .coordinate = outer.coordinate,
                          .velocity = outer.velocity,
                          .rotation = outer.rotation,

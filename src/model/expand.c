@@ -167,9 +167,10 @@ void nh_expand_repetition_done(nh_expander *x, const nh_ast *from, int64_t first
 nh_family nh_expand_target(nh_expander *x, const nh_ast *target)
 {
     const nh_symbol *symbol = target->symbol;
-    const nh_family *families = symbol->kind == SYMBOL_COORDINATE ? x->coordinate
-                                : symbol->kind == SYMBOL_ROTATION ? x->rotation
-                                                                  : x->velocity;
+    const nh_family *families = symbol->kind == SYMBOL_COORDINATE  ? x->coordinate
+                                : symbol->kind == SYMBOL_ROTATION  ? x->rotation
+                                : symbol->kind == SYMBOL_PARAMETER ? x->parameters
+                                                                   : x->velocity;
     nh_family members = families[symbol->number];
     if (!target->child || !symbol->from)
         return members;
@@ -226,6 +227,31 @@ static nh_value expand_motion(nh_expander *x, const nh_ast *ast)
         return zero;
     return ast->symbol->from && !ast->child ? whole_family(x, ast, members, kind)
                                             : member(x, kind, members.first);
+}
+
+static nh_value parameter_value(nh_expander *x, int64_t at)
+{
+    return x->named ? member(x, NH_P, at) : nh_number_value(x->parameter[at]);
+}
+
+static nh_value expand_parameter(nh_expander *x, const nh_ast *ast)
+{
+    const nh_family members = nh_expand_target(x, ast);
+    if (x->status)
+        return zero;
+    if (!ast->symbol->from || ast->child)
+        return parameter_value(x, members.first);
+    if (members.count == 0) {
+        FAIL(x, ast->place, "the family '%s' is empty; expected a vector", ast->name);
+        return zero;
+    }
+    nh_value *entry = nh_arena_array(x->arena, (size_t)members.count, sizeof *entry);
+    for (int64_t i = 0; entry && i < members.count; i++)
+        entry[i] = parameter_value(x, members.first + i);
+    x->work += (double)members.count;
+    if (!entry)
+        x->status = nh_fail_memory(x->report);
+    return (nh_value){.rows = members.count, .entry = entry};
 }
 
 /* ---- the whole ---- */
@@ -297,8 +323,7 @@ static nh_value dispatch(nh_expander *x, const nh_ast *ast)
     case AST_SLOT:
         return nh_component(x, ast, x->slot[x->base + (size_t)ast->slot], ast->child);
     case AST_PARAMETER:
-        return x->named ? member(x, NH_P, ast->symbol->number)
-                        : nh_number_value(x->parameter[ast->symbol->number]);
+        return expand_parameter(x, ast);
     case AST_TIME:
     case AST_COORDINATE:
     case AST_VELOCITY:
@@ -352,7 +377,9 @@ nh_value nh_expand(nh_expander *x, const nh_ast *ast)
 nh_value nh_expand_single(nh_expander *x, const nh_ast *ast)
 {
     nh_value value = nh_expand(x, ast);
-    bool family = (ast->kind == AST_COORDINATE || ast->kind == AST_VELOCITY) && !ast->child;
+    bool family =
+        (ast->kind == AST_COORDINATE || ast->kind == AST_VELOCITY || ast->kind == AST_PARAMETER) &&
+        !ast->child;
     if (!nh_is_single(value) && family)
         FAIL(x, ast->place, "'%s' is a family, %s; expected an index, %s[...]", ast->name,
              nh_value_shape(value).text, ast->name);

@@ -41,10 +41,10 @@ typedef struct nh_expander {
     nh_arena *arena;         /* for the entries of vectors */
     nh_graph *graph;         /* NULL: numbers only, as on a command line */
     nh_labels *labels;       /* of its numbers, or NULL */
-    const double *parameter; /* values, by the number of the symbol */
+    const double *parameter; /* values, of all members of families one after the other */
     bool named;              /* parameters are inputs NH_P of the graph instead of numbers */
     bool *fixed;             /* those whose numbers had to be known */
-    nh_family *coordinate, *velocity, *rotation;
+    nh_family *coordinate, *velocity, *rotation, *parameters;
     bool families_settled; /* false: coordinates have no meaning yet */
     nh_rates rates;        /* the rates of coordinates and rotations that a prime uses */
 

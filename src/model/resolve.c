@@ -398,6 +398,12 @@ static void resolve_part(nh_resolver *r, nh_ast *ast)
     nh_resolve_indices(r, value->next);
 }
 
+/* Whether it is the value of a family of parameters, which may have one for each. */
+static bool is_family(const nh_resolver *r)
+{
+    return r->current && r->current->kind == SYMBOL_PARAMETER && r->current->from;
+}
+
 void nh_resolve(nh_resolver *r, nh_ast *ast)
 {
     if (r->status)
@@ -411,7 +417,7 @@ void nh_resolve(nh_resolver *r, nh_ast *ast)
         resolve_sum(r, ast);
     else if (ast->kind == AST_PART)
         resolve_part(r, ast);
-    else if (ast->kind == AST_LIST && (r->constant || r->parameters_before >= 0))
+    else if (ast->kind == AST_LIST && (r->constant || (r->parameters_before >= 0 && !is_family(r))))
         FAIL(r, ast->place, "expected a single value, found a list of values");
     else
         resolve_children(r, ast);

@@ -20,6 +20,7 @@ static void check_arguments(nh_resolver *r, nh_symbol *symbol)
 
 static void resolve_definition(nh_resolver *r, nh_symbol *symbol)
 {
+    r->parameters_before = symbol->kind == SYMBOL_PARAMETER ? symbol->number : -1;
     if (symbol->from) {
         nh_resolve_index(r, symbol->from);
         nh_resolve_index(r, symbol->to);
@@ -28,7 +29,6 @@ static void resolve_definition(nh_resolver *r, nh_symbol *symbol)
     r->slots = r->most_slots = 0;
     check_arguments(r, symbol);
     r->most_slots = r->slots;
-    r->parameters_before = symbol->kind == SYMBOL_PARAMETER ? symbol->number : -1;
     r->reacted = false;
     nh_resolve(r, symbol->body);
     symbol->reacting = r->reacted;

@@ -349,6 +349,7 @@ static nh_status read_statement(assigner *a, parse_text *parse, const nh_source 
                          .arena = arena,
                          .labels = nh_graph_labels(a->built->problem.graph),
                          .parameter = a->built->parameter,
+                         .parameters = a->built->parameters,
                          .coordinate = a->built->coordinate,
                          .velocity = a->built->velocity,
                          .rotation = a->built->rotation,

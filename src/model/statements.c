@@ -182,10 +182,22 @@ static bool read_own_index(nh_parser *p, nh_statement *s, nh_symbol *symbol)
     return nh_expect(p, ']', "']' after the index");
 }
 
+/* [1..N] after the name of a family. */
+static bool read_bounds(nh_parser *p, nh_symbol *symbol)
+{
+    if (!nh_accept(p, '['))
+        return true;
+    symbol->from = nh_read_range(p);
+    if (!symbol->from || !nh_expect(p, ']', "']' after the range of the family"))
+        return false;
+    symbol->to = symbol->from->next;
+    return true;
+}
+
 static bool read_head(nh_parser *p, nh_statement *s, nh_symbol *symbol)
 {
     if (symbol->kind == SYMBOL_PARAMETER)
-        return true;
+        return read_bounds(p, symbol);
     if (symbol->kind == SYMBOL_FUNCTION && nh_accept(p, '('))
         return read_arguments(p, symbol);
     bool index = symbol->kind == SYMBOL_FUNCTION || s->loop;
@@ -293,13 +305,7 @@ nh_symbol *nh_define_family(nh_parser *p, nh_statement *s, nh_symbol_kind kind)
     if (!symbol)
         return NULL;
     item->symbol = symbol;
-    if (nh_accept(p, '[')) {
-        symbol->from = nh_read_range(p);
-        if (!symbol->from || !nh_expect(p, ']', "']' after the range of the family"))
-            return NULL;
-        symbol->to = symbol->from->next;
-    }
-    return symbol;
+    return read_bounds(p, symbol) ? symbol : NULL;
 }
 
 void nh_read_declarations(nh_parser *p, nh_statement *s)

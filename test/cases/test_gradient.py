@@ -113,6 +113,31 @@ def case_names(program, folder):
     same(list(found["gradient"]), ["m1", "m2", "m3", "start x"])
 
 
+FAMILY = """model family
+parameter N = 3, l = 0.5
+parameter m[1..N] = (1, 2*l, 3), k[0..N - 1] = m[1]/2
+parameter w = m[2]*k[0]
+coordinate x, y, z
+lagrangian m[1]*x'^2/2 + m[2]*y'^2/2 + m[3]*z'^2/2 - w*(x^2 + sum(i in 1..N: m[i])*y^2 + dot(m, (x, y, z))^2)/2 - z^2
+start x = m[3]/10, y = k[2]
+"""
+
+
+def case_families_of_parameters(program, folder):
+    path, how = written(folder, FAMILY), ["--method", "gauss", "--step", "0.05", "--time", "1"]
+    found = program.json("gradient", path, "--of", "x", "--by", "m*,l", *how)["gradient"]
+    same(list(found), ["m[1]", "m[2]", "m[3]", "l"])
+    close(found["l"], 2 * found["m[2]"], 1e-13, "m[2] follows from l")
+    checked = program.json("run", path, "--sensitivity", "all", "--verify", *how)["verify"]
+    same(checked["checked"], 14)
+    check(checked["difference"] < 1e-10, f"differences: {checked}")
+    values = program.json("run", path, "--set", "m=2", "--set", "m[3]=5", *how)["parameters"]
+    same([values[f"m[{i}]"] for i in (1, 2, 3)], [2, 2, 5])
+    for text, message in [("m[4]=1", "'m[4]' does not exist: the index runs from 1 to 3"), ("l[1]=1", "unknown parameter 'l[1]'")]:
+        done = program("run", path, "--set", text)
+        check(done.returncode == 2 and message in done.stderr, done.stderr)
+
+
 def case_integrals(program, folder):
     """Of cos(w t)^2, w^2 = k/m, by k; and of an input that is held."""
     path, k, m, time = written(folder, SPRING), 3.0, 2.0, 2.0
