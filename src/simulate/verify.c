@@ -3,8 +3,9 @@
 
 #include "analysis/sensitivity.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "run/measure.h"
-#include "simulate/unknowns.h"
+#include "system/start.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@ typedef struct verification {
     const nh_plan *plan;
     nh_run_options how;
     int coordinates, velocities, observables, plain; /* plain: coordinates before rotations */
+    bool solves;                                     /* the model says `start solve` */
     double *side[4];                                 /* ends at +-h, +-2h: q v energy observables */
 } verification;
 
@@ -51,20 +53,51 @@ static nh_status measure(const verification *x, const nh_system *system, nh_run 
     return row ? status : nh_fail_memory(report);
 }
 
-static nh_status find_end(const verification *x, nh_unknowns *u, double value, double *out,
+/* Start values are assigned in addition to those that are given. In a system with constraints the
+ * model's `start solve` finds the others, or else they are the nearest ones, with this one kept. */
+static nh_status find_start(const verification *x, const nh_system *system, const nh_varied *by,
+                            double value, double *q, double *v, nh_report *report)
+{
+    const char *entry = by->name + strlen("start ");
+    nh_start_options how = *x->start;
+    nh_text text = {0};
+    if (by->kind != NH_BY_PARAMETER) {
+        nh_text_add(&text, "%s%s%s=%.17g", how.assignments ? how.assignments : "",
+                    how.assignments ? ", " : "", entry, value);
+        how.assignments = text.data;
+        if (system->constraints > 0 && !x->solves) {
+            how.project = true;
+            how.keep = entry;
+        }
+    }
+    const nh_status status =
+        text.failed ? nh_fail_memory(report) : nh_system_begin(system, &how, q, v, report);
+    free(text.data);
+    return status;
+}
+
+static nh_status find_end(const verification *x, const nh_varied *by, double value, double *out,
                           nh_report *report)
 {
     nh_run *run = NULL;
-    nh_status status = nh_unknowns_set(u, &value, report);
+    nh_system *own = NULL;
+    nh_status status = NH_OK;
+    if (by->kind == NH_BY_PARAMETER)
+        status = nh_system_build_with(&own, x->s->system, 1, &by->name, &value, report);
+    const nh_system *system = own ? own : x->s->system;
+    double *q = out, *v = out + x->coordinates; /* where the end will be */
     if (status == NH_OK)
-        status = nh_run_create(&run, u->system, &x->how, report);
+        status = find_start(x, system, by, value, q, v, report);
     if (status == NH_OK)
-        status = nh_run_start(run, 0, x->start->t, u->q, u->v, report);
+        status = nh_run_create(&run, system, &x->how, report);
+    if (status == NH_OK)
+        status = nh_run_start(run, 0, x->start->t, q, v, report);
     if (status == NH_OK)
         status = go(x, run, report);
     if (status == NH_OK)
-        status = measure(x, u->system, run, out, report);
+        status = measure(x, system, run, out, report);
     nh_run_free(run);
+    nh_system_free(own);
     return status;
 }
 
@@ -102,20 +135,18 @@ static nh_status verify_one(const verification *x, const double *derivative, int
     static const double times[] = {1, -1, 2, -2};
     const nh_varied *by = x->s->variable + variable;
     const double size = by->value != 0 ? fabs(by->value) : 1;
-    nh_unknowns u;
-    nh_status status = nh_unknowns_begin(&u, x->s->system, x->start, 1, &by->name, report);
+    nh_status status = NH_OK;
     *best = INFINITY;
     for (int i = 0; i < INCREMENTS && status == NH_OK && !(*best < enough); i++) {
         const double h = increment[i] * size;
         nh_status found = NH_OK;
         for (int k = 0; k < 4 && found == NH_OK; k++)
-            found = find_end(x, &u, by->value + times[k] * h, x->side[k], report);
+            found = find_end(x, by, by->value + times[k] * h, x->side[k], report);
         if (found == NH_OK)
             *best = fmin(*best, difference(x, derivative, variable, h));
         else if (found == NH_NO_MEMORY || i == INCREMENTS - 1)
             status = isfinite(*best) ? NH_OK : found;
     }
-    nh_unknowns_end(&u);
     return status;
 }
 
@@ -152,6 +183,9 @@ nh_status nh_sensitivity_verify(nh_verified *out, const nh_sensitivity *s,
                       .coordinates = nh_system_coordinates(system),
                       .velocities = nh_system_velocities(system),
                       .observables = nh_system_observables(system)};
+    const nh_selection *solve = &system->mechanics->problem->solve;
+    for (int i = 0; i < system->shape.n; i++)
+        x.solves |= (i < x.coordinates && solve->q[i]) || solve->v[i];
     x.plain = x.coordinates - 4 * system->mechanics->problem->rotations;
     x.how.method = plan->method;
     x.how.step = plan->step;

@@ -138,6 +138,12 @@ def case_families_of_parameters(program, folder):
         check(done.returncode == 2 and message in done.stderr, done.stderr)
 
 
+def case_derivatives_are_verified_by_differences(program, folder):
+    for model in "ball-in-bowl", "fourbar-skate", "chaplygin-sleigh", "two-wheeled-robot":
+        found = program.json("run", model, "--sensitivity", "all", "--verify", "--method", "gauss:stages=2", "--step", "0.01", "--steps", "5")
+        check(found["verify"]["difference"] < 1e-9, f"{model}: {found['verify']}")
+
+
 def case_integrals(program, folder):
     """Of cos(w t)^2, w^2 = k/m, by k; and of an input that is held."""
     path, k, m, time = written(folder, SPRING), 3.0, 2.0, 2.0
