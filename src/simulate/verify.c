@@ -67,7 +67,8 @@ static nh_status find_start(const verification *x, const nh_system *system, cons
         how.assignments = text.data;
         if (system->constraints > 0 && !x->solves) {
             how.project = true;
-            how.keep = entry;
+            if (by->kind == NH_BY_VELOCITY || system->shape.positions > 0)
+                how.keep = entry;
         }
     }
     const nh_status status =
