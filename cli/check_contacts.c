@@ -5,13 +5,13 @@
 nh_status start_contacts(nh_run **run, const subject *s, nh_report *report)
 {
     const char *reason;
-    nh_run_options options = nh_run_options_default();
+    nh_run_options how = nh_run_options_default();
     *run = NULL;
-    options.method = nh_advise(s->system, &reason);
-    options.step = 1e-3; /* no step is taken */
-    if (nh_system_items(s->system) == 0 || !options.method)
+    how.method = nh_advise(s->system, &reason);
+    how.step = 1e-3; /* no step is taken */
+    if (nh_system_items(s->system) == 0 || !how.method)
         return NH_OK;
-    nh_status status = nh_run_create(run, s->system, &options, report);
+    nh_status status = nh_run_create(run, s->system, &how, report);
     if (status == NH_OK)
         status = nh_run_start(*run, 0, s->t, s->q, s->v, report);
     if (status != NH_OK) {

@@ -3,6 +3,7 @@
 
 #ifdef NH_HAVE_HDF5
 
+#include "output/hdf5.h"
 #include "output/hdf5_driver.h"
 
 #include <stdlib.h>
