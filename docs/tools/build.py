@@ -28,13 +28,13 @@ MATH_FONT = "/usr/share/fonts/opentype/stix-word/STIXMath-Regular.otf"
 
 CONTENTS = [
     ("", ["index", "tutorial", "bodies", "bicycle", "gallery", "animation", "playground", "cookbook", "python", "from-others"]),
-    ("Guides", ["which-method", "rotations", "inputs", "events", "linearisation", "periodic", "chaos", "control", "fit", "gradient", "optimise", "derivatives", "export", "long-runs", "scaling-out", "precision", "remarks"]),
+    ("Guides", ["which-method", "rotations", "inputs", "events", "contacts", "linearisation", "periodic", "chaos", "control", "fit", "gradient", "optimise", "derivatives", "export", "long-runs", "scaling-out", "precision", "remarks"]),
     ("Reference", ["language", "figure-files", "commands", "c-api", "python-api", "glossary"]),
     ("Background", ["methods", "theory", "results", "figures", "survey", "papers", "performance", "reproducibility", "promises"]),
     ("Development", ["architecture", "kernel", "adding", "contributing"]),
 ]
 NAMES = [name for _, group in CONTENTS for name in group]
-TITLES = {"index": "Overview", "export": "Export", "animation": "Seeing it move", "playground": "Playground", "long-runs": "Long runs", "precision": "Thirty digits", "scaling-out": "Many machines", "rotations": "Rotations", "events": "Events", "gradient": "Gradients", "derivatives": "What is differentiated", "promises": "Promises", "results": "Results on drift", "adding": "Adding things"}
+TITLES = {"index": "Overview", "export": "Export", "animation": "Seeing it move", "playground": "Playground", "long-runs": "Long runs", "precision": "Thirty digits", "scaling-out": "Many machines", "rotations": "Rotations", "events": "Events", "contacts": "Contacts and grips", "gradient": "Gradients", "derivatives": "What is differentiated", "promises": "Promises", "results": "Results on drift", "adding": "Adding things"}
 MAN_PAGES = {"nonholo": "commands", "nonholo-model": "language", "nonholo-figure": "figure-files"}
 
 
