@@ -11,11 +11,11 @@ from . import _header as H
 from ._library import call, create, lib, own, remarks, warn
 from ._names import helpful
 from ._work import guarded
-from .fitting import _start, _unknowns
+from .fitting import _unknowns
 from .inputs import Inputs, functions
 from .linearisation import _numbers
 from .notebook import facts_table
-from .system import Projection, Setting, Start, System, _address, _text, as_system, vector
+from .system import Projection, Setting, Start, System, _address, _text, as_system, start_options, vector
 from .trajectory import fill_options, method_text
 
 PROGRESS = dict(H.nh_optimise_options._fields_)["progress"]
@@ -199,7 +199,7 @@ def optimise(
         raise ValueError("an input that is a Python function cannot be differentiated; give it as an expression or a table")
     controls, bare, _kept = _controls(control)
     varied, names = _unknowns(vary)
-    begin, kept_start = _start(system, start, q, v, t0, project)
+    begin, kept_start = start_options(system, start, q, v, t0, project)
     how = H.nh_run_options(size=C.sizeof(H.nh_run_options))
     text = method_text(method, options).encode() if method else None
     fill_options(how, text, step or 0.0, 0, compose, compensated, "auto")  # type: ignore[arg-type]
