@@ -44,15 +44,16 @@ const command command_export = {
     .name = "export",
     .summary = "write a model as a program or as equations",
     .operands = "MODEL --format FORMAT [-o FILE] [OPTION...]",
-    .help = "Writes MODEL for use in other programs. The format c is a C program without\n"
-            "dependencies that computes the same steps as 'nonholo run', bit for bit; -o NAME.c\n"
-            "also writes NAME.h. The format fmu is a functional mock-up unit NAME.fmu for\n"
-            "co-simulation with the same steps and for model exchange. The other formats contain\n"
-            "the equations with named parameters: numpy code (python), a script that rebuilds the\n"
-            "model with SymPy (sympy), functions of CasADi (casadi), a function file for MATLAB\n"
-            "and Octave (matlab), a model of Modelica (modelica), the expression graph (json), and\n"
-            "a document (latex).\n"
-            "Without -o, text is written to standard output.",
+    .help =
+        "Writes MODEL for use in other programs. The format c is a C program without\n"
+        "dependencies that computes the same steps as 'nonholo run', bit for bit; -o NAME.c\n"
+        "also writes NAME.h. The format fmu is a functional mock-up unit NAME.fmu for\n"
+        "co-simulation with the same steps and for model exchange. The other formats contain\n"
+        "the equations with named parameters: numpy code (python), a script that rebuilds the\n"
+        "model with SymPy (sympy), functions of CasADi (casadi), a function file for MATLAB\n"
+        "and Octave (matlab), a model of Modelica (modelica), the expression graph (json), and\n"
+        "a document (latex).\n"
+        "Without -o, text is written to standard output.",
     .examples = "nonholo export pendulum-cvt --format c --method dla01 --step 0.05 -o cvt.c\n"
                 "cc -O3 -DNONHOLO_MAIN cvt.c -lm -o cvt && ./cvt 1000\n"
                 "nonholo export pendulum-cvt --format fmu --step 0.05 -o cvt.fmu",

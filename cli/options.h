@@ -82,8 +82,8 @@ typedef struct options {
     const char *fit;                                                  /* NULL when not given */
     const char *of, *at, *by, *memory;                                /* NULL when not given */
     const char *control, *minimise, *end, *along, *length, *vary, *inputs, *track; /* the same */
-    int64_t pieces, tries;                                            /* -1 when not given */
-    double period;                                                    /* NaN when not given */
+    int64_t pieces, tries; /* -1 when not given */
+    double period;         /* NaN when not given */
     int backend, compensated, precision, around, about, table, format, real, fmi,
         progress;              /* index into the choices of the table: the standard first */
     const char *wheels, *base; /* NULL when not given */

@@ -17,7 +17,7 @@ typedef struct run_job {
     nh_sensitivity *sensitivity; /* NULL: not wanted */
     nh_verified verified;        /* if `verifies` */
     bool verifies;
-    const nh_plan *plan;         /* the simulation's */
+    const nh_plan *plan; /* the simulation's */
     checkpointing checkpointing;
     const char *output, *plot; /* files that were written, or NULL */
     nh_estimate estimate;      /* of the error at the end */

@@ -781,21 +781,20 @@ NH_API const char *nh_sensitivity_output_name(const nh_sensitivity *sensitivity,
  * `parameters` are names as for nh_sensitivity_create, of parameters only; NULL: none. In options,
  * the length of a step, the method and how its steps are computed count. */
 typedef struct nh_map nh_map;
-NH_API nh_status nh_map_create(nh_map **out, const nh_system *system,
-                               const nh_run_options *options, const char *parameters,
-                               nh_report *report);
+NH_API nh_status nh_map_create(nh_map **out, const nh_system *system, const nh_run_options *options,
+                               const char *parameters, nh_report *report);
 NH_API void nh_map_free(nh_map *map);
 NH_API int nh_map_parameters(const nh_map *map);
 NH_API const char *nh_map_parameter(const nh_map *map, int index);
-/* From a state and inputs (an entry for each of nh_system_inputs; NULL: their defaults) to the state
- * after some steps; q1, v1 may be NULL. */
+/* From a state and inputs (an entry for each of nh_system_inputs; NULL: their defaults) to the
+ * state after some steps; q1, v1 may be NULL. */
 NH_API nh_status nh_map_apply(nh_map *map, double t, const double *q, const double *v,
                               const double *inputs, int64_t steps, double *q1, double *v1,
                               nh_report *report);
 /* At the state of the last nh_map_apply: how the end changes with changes in `count` directions,
- * each an array [count][..] or NULL (zero); and how a sum of changes of the end, weighted with q and
- * v, changes with everything, each of which may be NULL. By inputs: those of nh_system_inputs that
- * are open. */
+ * each an array [count][..] or NULL (zero); and how a sum of changes of the end, weighted with q
+ * and v, changes with everything, each of which may be NULL. By inputs: those of nh_system_inputs
+ * that are open. */
 NH_API nh_status nh_map_forward(nh_map *map, int count, const double *q, const double *v,
                                 const double *inputs, const double *parameters, double *q1,
                                 double *v1, nh_report *report);

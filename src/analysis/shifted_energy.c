@@ -3,7 +3,8 @@
  *     Gamma = (r.M^-1 r - F.M^-1 F)/16 + v.V''v/24,   F = -gradV, r the reaction,
  *
  * which shifted:force=5/24 keeps up to h^4 where M is constant and the constraints are linear in
- * the velocities (docs/results.md, theorem 13). With the acceleration a, r = M a - F and so r.M^-1 r
+ * the velocities (docs/results.md, theorem 13). With the acceleration a, r = M a - F and so r.M^-1
+ * r
  * - F.M^-1 F = a.M a + 2 a.gradV. */
 #include <nonholo_analysis.h>
 

@@ -231,7 +231,7 @@ static nh_expr *jacobian(const nh_latex *w)
         for (int kind = NH_Q; kind <= NH_V; kind++) {
             nh_partials by;
             if (!nh_expr_gradient(e->g, i < n ? e->rate[i] : e->acceleration[i - n], (nh_input)kind,
-                             &by)) {
+                                  &by)) {
                 free(a);
                 return NULL;
             }

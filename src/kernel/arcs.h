@@ -33,9 +33,9 @@ typedef struct nh_recording {
     bool failed; /* out of memory */
 } nh_recording;
 
-/* That of the present thread. It is at a fixed place in a thread's storage, so that arcs are recorded
- * without a call; a process that loads the library late, as Python does, has little room for such
- * objects: all of the library's together stay below 512 bytes. */
+/* That of the present thread. It is at a fixed place in a thread's storage, so that arcs are
+ * recorded without a call; a process that loads the library late, as Python does, has little room
+ * for such objects: all of the library's together stay below 512 bytes. */
 extern __thread nh_recording *nh_recording_here
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 

@@ -170,8 +170,8 @@ static nh_expr driver_potential(nh_mechanics *s, int driver)
             result = nh_add(g, result, nh_scale(g, o.number, o.expr));
         else if (on == -2 && split) {
             nh_partials d;
-            split =
-                nh_expr_gradient(g, o.expr, NH_Q, &d) && nh_partial_of(&d, (uint32_t)driver) == NH_ZERO;
+            split = nh_expr_gradient(g, o.expr, NH_Q, &d) &&
+                    nh_partial_of(&d, (uint32_t)driver) == NH_ZERO;
             nh_partials_free(&d);
         }
     }

@@ -198,8 +198,8 @@ static bool has_impulses(const nh_mechanics *s)
 {
     bool held = false;
     for (int i = 0; i < s->problem->inputs; i++)
-        held = held || (s->problem->input[i].first >= 0 &&
-                        s->problem->input[i].signal == NH_SIGNAL_HELD);
+        held = held ||
+               (s->problem->input[i].first >= 0 && s->problem->input[i].signal == NH_SIGNAL_HELD);
     return held && any_depends(s->g, s->k, s->m, NH_U);
 }
 

@@ -241,7 +241,8 @@ static bool find_share(nh_problem *p, const nh_dependence *d, nh_expr *share)
     block b;
     bool ready = true, found = false;
     for (int i = 0; i < d->components; i++)
-        ready = ready && nh_expr_gradient(p->graph, p->constraint[d->first + i].value, NH_V, row + i);
+        ready =
+            ready && nh_expr_gradient(p->graph, p->constraint[d->first + i].value, NH_V, row + i);
     if (ready && find_block(p, d, row, &b))
         for (int i = 0; i < p->constraints && !found; i++)
             found = p->constraint[i].on_positions &&

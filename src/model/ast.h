@@ -144,13 +144,13 @@ typedef struct nh_item {
 typedef struct nh_statement {
     nh_statement_kind kind;
     nh_place place;
-    int order;     /* position in the file, from 0 */
-    nh_ast *loop;  /* `for i in 1..N:` as an AST_LOOP without body, or NULL */
-    nh_ast *when;  /* `when N = 2:` the two sides, or NULL */
-    nh_ast *event; /* of STATEMENT_WHEN: the name of an event, or of one of a family */
+    int order;        /* position in the file, from 0 */
+    nh_ast *loop;     /* `for i in 1..N:` as an AST_LOOP without body, or NULL */
+    nh_ast *when;     /* `when N = 2:` the two sides, or NULL */
+    nh_ast *event;    /* of STATEMENT_WHEN: the name of an event, or of one of a family */
     const char *told; /* of STATEMENT_WHEN: what happens to a contact or grip, as "slips" */
-    int direction; /* of STATEMENT_EVENT: 1 rising, -1 falling, 0 both */
-    nh_ast *limit; /* of a constraint that grips, and the one while it holds, or NULL */
+    int direction;    /* of STATEMENT_EVENT: 1 rising, -1 falling, 0 both */
+    nh_ast *limit;    /* of a constraint that grips, and the one while it holds, or NULL */
     nh_ast *static_limit;
     nh_ast *restitution; /* of a contact, or NULL */
     int slots;           /* the largest number of indices in scope at once */

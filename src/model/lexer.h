@@ -34,8 +34,8 @@ typedef struct nh_lexer {
     const nh_origin *origin; /* where the characters come from, and the next such entry */
     size_t origins;
     bool generated;
-    int open;       /* parentheses and brackets */
-    locale_t c;     /* numbers are read the same way in every locale */
+    int open;   /* parentheses and brackets */
+    locale_t c; /* numbers are read the same way in every locale */
 } nh_lexer;
 
 /* The source must have passed nh_source_check. */

@@ -19,8 +19,9 @@ nh_symbol *nh_define_family(nh_parser *p, nh_statement *s, nh_symbol_kind kind);
 
 typedef void nh_statement_reader(nh_parser *p, nh_statement *s);
 nh_statement_reader nh_read_model, nh_read_definitions, nh_read_declarations, nh_read_lagrangian,
-    nh_read_constraint, nh_read_contact, nh_read_impacts, nh_read_force, nh_read_dissipation, nh_read_table, nh_read_start,
-    nh_read_frame, nh_read_brackets, nh_read_assignments, nh_read_names, nh_read_inputs,
-    nh_read_draw, nh_read_pace, nh_read_span, nh_read_scale, nh_read_event, nh_read_when;
+    nh_read_constraint, nh_read_contact, nh_read_impacts, nh_read_force, nh_read_dissipation,
+    nh_read_table, nh_read_start, nh_read_frame, nh_read_brackets, nh_read_assignments,
+    nh_read_names, nh_read_inputs, nh_read_draw, nh_read_pace, nh_read_span, nh_read_scale,
+    nh_read_event, nh_read_when;
 
 #endif

@@ -76,7 +76,7 @@ const char *nh_symbol_a(nh_symbol_kind kind)
         [SYMBOL_FUNCTION] = "a function",     [SYMBOL_OBSERVABLE] = "an observable",
         [SYMBOL_CONSTRAINT] = "a constraint", [SYMBOL_ROTATION] = "a rotation",
         [SYMBOL_TABLE] = "a table",           [SYMBOL_INPUT] = "an input",
-        [SYMBOL_EVENT] = "an event",         [SYMBOL_CONTACT] = "a contact",
+        [SYMBOL_EVENT] = "an event",          [SYMBOL_CONTACT] = "a contact",
     };
     return words[kind];
 }

@@ -2,9 +2,10 @@
  * state before it, by inputs and by parameters.
  *
  * A step is repeated from its exact state by the same kernel over numbers that are recorded
- * (kernel/recording.h), and the recording is swept. The block of a state is like that of one lane of
- * the run; if parameters are varied, the system is one in which they are inputs, after the others
- * (tangent.h), and their values follow. Derivatives are one number for each number of a block. */
+ * (kernel/recording.h), and the recording is swept. The block of a state is like that of one lane
+ * of the run; if parameters are varied, the system is one in which they are inputs, after the
+ * others (tangent.h), and their values follow. Derivatives are one number for each number of a
+ * block. */
 #ifndef NH_RUN_ADJOINT_H
 #define NH_RUN_ADJOINT_H
 

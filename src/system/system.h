@@ -26,7 +26,8 @@ struct nh_system {
     pthread_mutex_t lock;
     nh_tape *tape[NH_FN_COUNT];
     nh_tape *drawing;       /* the channels of the model's drawing (drawn.c) */
-    struct nh_mode_system { /* of contacts and grips, derived when they are needed (mode_systems.c) */
+    struct nh_mode_system { /* of contacts and grips, derived when they are needed (mode_systems.c)
+                             */
         nh_hold *hold;
         nh_system *system;
     } * mode;
@@ -54,8 +55,8 @@ nh_status nh_system_build_open(nh_system **out, const nh_system *system, const b
  * many. */
 nh_status nh_system_build_precise(nh_system **out, const nh_system *system, nh_report *report);
 /* The same with more settings. */
-nh_status nh_system_build_more(nh_system **out, const nh_system *system,
-                               const char *const *setting, size_t count, nh_report *report);
+nh_status nh_system_build_more(nh_system **out, const nh_system *system, const char *const *setting,
+                               size_t count, nh_report *report);
 
 /* The same with other values of parameters; with another value of one. */
 nh_status nh_system_build_with(nh_system **out, const nh_system *system, int count,

@@ -2,7 +2,6 @@
  * the matrix, whichever way the machine is written, and their length grows like the machine. */
 #include "derive.h"
 
-
 enum { TEXT = 4000, NUMBERS = 4000 };
 
 static const char absolute[] =
