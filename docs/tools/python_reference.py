@@ -9,9 +9,9 @@ import textwrap
 # Every public name belongs to one group; a name that is missing here fails the build of the manual.
 GROUPS = {
     "Models and systems": ["load", "models", "methods", "from_functions", "import_urdf", "from_sympy", "from_mechanics"],
-    "Computations": ["simulate", "run", "ensemble", "compare", "order", "drift", "linearise", "control", "fit", "optimise", "lyapunov", "periodic"],
-    "In a loop and elsewhere": ["Stepper", "export"],
-    "Results": ["Trajectory", "Event", "Ensemble", "Comparison", "Order", "Drift", "DriftLaw", "Linearisation", "Located", "Regulator", "Fit", "Lyapunov", "Periodic", "Orbit"],
+    "Computations": ["simulate", "run", "precise", "ensemble", "compare", "order", "drift", "gradient", "linearise", "control", "fit", "optimise", "lyapunov", "periodic"],
+    "In a loop and elsewhere": ["Stepper", "Map", "export"],
+    "Results": ["Trajectory", "PreciseTrajectory", "Event", "Ensemble", "Comparison", "Order", "Drift", "DriftLaw", "Linearisation", "Located", "Gradient", "Regulator", "Fit", "Optimum", "Lyapunov", "Periodic", "Orbit"],
     "Classes of models and systems": ["Model", "System", "Facts"],
     "Errors": ["Error", "UsageError", "ModelError", "ComputationError", "NotHere", "Remark"],
 }

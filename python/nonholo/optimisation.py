@@ -119,7 +119,7 @@ class Optimum:
         return np.array([_numbers(lib.nh_optimum_gain(self._handle, k), len(self.controls), states) for k in range(self.pieces)])
 
     def laws(self) -> dict[str, str]:
-        """The feedback of :meth:`track` as expressions for ``input=``, with the duration of a piece as ``input_period=``."""
+        """The feedback of :meth:`Optimum.track` as expressions for ``input=``, with the duration of a piece as ``input_period=``."""
         return {f"{name}:held": _text(lib.nh_optimum_law(self._handle, i)) for i, name in enumerate(self.controls)}
 
     def again(self, q: Any, v: Any = None, t: float = 0.0, *, shift: int = 0, iterations: int = 0) -> Optimum:

@@ -9,15 +9,14 @@ from typing import Any
 from . import _header as H
 from ._library import Immutable, call, create, lib
 from ._names import helpful
-from .fitting import _start
-from .system import Projection, Setting, Start, _text, as_system
+from .system import Projection, Setting, Start, _text, as_system, start_options
 from .trajectory import check_every, check_timing, fill_options, method_text
 
 ROWS_USUAL = 10000
 
 
 class PreciseTrajectory(Immutable):
-    """The result of :func:`precise`: columns of :class:`decimal.Decimal`, by name or in ``rows``.
+    """The result of :func:`precise`: columns of ``decimal.Decimal``, by name or in ``rows``.
 
     >>> import nonholo
     >>> run = nonholo.precise("chaplygin-sleigh", "gauss", stages=8, step=0.1, time=1)
@@ -73,7 +72,7 @@ def precise(
     True
     """
     system = as_system(model, set)
-    wanted, _kept = _start(system, start, q, v, t0, project)
+    wanted, _kept = start_options(system, start, q, v, t0, project)
     count = check_timing(step, steps, time)
     how = H.nh_run_options(size=C.sizeof(H.nh_run_options))
     text = method_text(method or "auto", options)

@@ -230,7 +230,7 @@ class Trajectory(Immutable):
 
     def animation(self, height: int = 640, **how: Any) -> Frame:
         """The moving mechanism with its controls and plots: the page of ``plot("run.html")``, as a frame in a notebook.
-        It takes the arguments of :meth:`plot` that pages have.
+        It takes the arguments of :meth:`Trajectory.plot` that pages have.
 
         >>> import nonholo
         >>> nonholo.run("rolling-coin", time=1).animation(camera=(30, 20)).html[:15]

@@ -266,7 +266,7 @@ REFUSED = [
     ("constraint wall: x = 1\nstart solve x\nobserve f = reaction(wal)\n", ["check"],
      "model.nh:6:22: there is no constraint 'wal'; did you mean 'wall'?"),
     ("constraint wall: x = 1\nlet f = reaction(wall)\nconstraint y' = f\n", ["check"],
-     "a constraint force follows from the motion; reaction() is allowed only in 'observe', 'force', 'event' and after"),
+     "a constraint force follows from the motion; reaction() is allowed only in 'observe', 'force', 'event', 'draw' and after"),
     ("constraint wall: x = 1\nobserve f = reaction(x + 1)\n", ["check"], "expected the name of a constraint"),
     ("constraint wall: (x, y) = (1, 2)\nobserve f = reaction(wall)\n", ["check"],
      "'wall' is more than one constraint; expected one of them, as in reaction(wall[1])"),

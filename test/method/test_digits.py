@@ -15,7 +15,7 @@ from decimal import Decimal, getcontext
 
 getcontext().prec = 60
 METHODS = {"dopri5": (6, 5), "dop853": (12, 8), "verner98": (16, 9)}  # stages, order
-NUMBER = re.compile(r"\{(\d+), (\d+), (-?[0-9.]+(?:e[+-]?\d+)?)(?: / (\d+))?\}")
+NUMBER = re.compile(r"\{(\d+), (\d+), D\((-?[0-9.]+(?:e[+-]?\d+)?)\)(?: / (\d+))?\}")
 
 
 def coefficients(root, name, stages):
