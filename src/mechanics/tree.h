@@ -37,12 +37,15 @@ bool nh_tree_read(nh_tree *tree, nh_graph *g, int n, nh_expr lagrangian, const n
                   int m);
 void nh_tree_free(nh_tree *tree);
 
-/* Eliminates everything; *products is the number of multiplications. NULL if the graph failed or
- * there is no order. The tree's rows are used up. */
-nh_elimination *nh_tree_eliminate(nh_tree *tree, double *products);
+/* Eliminates everything; *products is the number of multiplications. NULL if the graph failed,
+ * there is no order, or it takes `most` multiplications or looks at far too many entries; HUGE_VAL:
+ * without these limits. */
+nh_elimination *nh_tree_eliminate(nh_tree *tree, double most, double *products);
 
 /* How many multiplications the elimination of the matrix itself takes, from its pattern, and its
- * *entries; 0 if the energy is not a quadratic form. */
+ * *entries; at least that many if there are very many. 0 if the energy is not a quadratic form, or
+ * if it is that of a large machine and has so many products of velocities that none of its parts
+ * can be shorter than the matrix. */
 double nh_tree_dense_products(nh_graph *g, int n, nh_expr lagrangian, int *entries);
 
 #endif

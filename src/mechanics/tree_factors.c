@@ -1,12 +1,24 @@
-/* Eliminates the velocities of a tree, its carried velocities and multipliers (tree.h). */
+/* Eliminates the velocities of a tree, its carried velocities and multipliers (tree.h).
+ *
+ * Where there is a limit, the elimination runs twice: first with classes of values in place of
+ * expressions, which creates none, so that one that would not pay is given up early. */
 #include "mechanics/tree.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* While counting, no more entries are looked at, per unknown. Measured: a chain of 200 hinges in
+ * space takes 1.4e4, a dense matrix of 100 velocities 2e5. */
+#define LOOKS_MAX 2e5
+
 typedef struct work {
     nh_tree *t;
+    sparse_line *row; /* [size] what is left of the tree's rows */
+    bool counting;    /* values are zero, NH_ONE for any other number, or `varying` */
+    nh_expr varying;
+    double looks; /* at entries and candidates */
     nh_elimination *lu;
     int size;
     int *mentions;      /* [size] definitions in use that mention it */
@@ -30,12 +42,50 @@ static bool is_carried(const work *w, int k)
     return k >= w->t->n + w->t->m;
 }
 
+/* ---- arithmetic of expressions, or of their classes ---- */
+
+static nh_expr class_of(const work *w, nh_expr e)
+{
+    return e == NH_ZERO ? e : nh_is_number(w->t->g, e, NULL) ? NH_ONE : w->varying;
+}
+
+static nh_expr times(const work *w, nh_expr a, nh_expr b)
+{
+    if (!w->counting)
+        return nh_multiply(w->t->g, a, b);
+    if (a == NH_ZERO || b == NH_ZERO)
+        return NH_ZERO;
+    return class_of(w, a) == NH_ONE ? class_of(w, b) : w->varying;
+}
+
+static nh_expr scaled(const work *w, double factor, nh_expr e)
+{
+    return w->counting ? e : nh_scale(w->t->g, factor, e);
+}
+
+static nh_expr ratio(const work *w, nh_expr a, nh_expr b)
+{
+    return w->counting ? times(w, a, b) : nh_divide(w->t->g, a, b);
+}
+
+static bool add(work *w, sparse_line *line, int at, nh_expr value)
+{
+    w->looks += line->count;
+    if (!w->counting)
+        return nh_line_add(w->t->g, line, at, value);
+    nh_expr *found = nh_line_find(line, at);
+    if (!found)
+        return nh_elimination_put(line, at, class_of(w, value));
+    if (class_of(w, value) != NH_ONE)
+        *found = w->varying;
+    return true;
+}
+
 /* Adds the same value to entries (i, j) and (j, i). */
 static bool add_both(work *w, int i, int j, nh_expr value)
 {
-    nh_tree *t = w->t;
-    return value == NH_ZERO || (nh_line_add(t->g, t->row + i, j, value) &&
-                                (i == j || nh_line_add(t->g, t->row + j, i, value)));
+    return value == NH_ZERO ||
+           (add(w, w->row + i, j, value) && (i == j || add(w, w->row + j, i, value)));
 }
 
 static bool is_free(const work *w, int k)
@@ -51,30 +101,31 @@ static bool is_free(const work *w, int k)
 /* Takes row k out of the matrix. */
 static void detach(work *w, int k, sparse_line *row, nh_expr *own)
 {
-    *row = w->t->row[k];
-    w->t->row[k] = (sparse_line){0};
+    *row = w->row[k];
+    w->row[k] = (sparse_line){0};
     const nh_expr *found = nh_line_find(row, k);
     *own = found ? *found : NH_ZERO;
     nh_line_remove(row, k);
-    for (int i = 0; i < row->count; i++)
-        nh_line_remove(w->t->row + row->item[i].at, k);
+    for (int i = 0; i < row->count; i++) {
+        w->looks += w->row[row->item[i].at].count;
+        nh_line_remove(w->row + row->item[i].at, k);
+    }
 }
 
 /* ---- a carried velocity is replaced by its definition ---- */
 
 static bool replace_in_needs(work *w, int k, const sparse_line *means)
 {
-    nh_graph *g = w->t->g;
     bool ok = true;
     for (int j = 0; ok && j < w->t->m; j++) {
+        w->looks += w->needs[j].count;
         const nh_expr *found = nh_line_find(w->needs + j, k);
         if (!found)
             continue;
         const nh_expr factor = *found;
         nh_line_remove(w->needs + j, k);
         for (int i = 0; ok && i < means->count; i++)
-            ok = nh_line_add(g, w->needs + j, means->item[i].at,
-                             nh_multiply(g, factor, means->item[i].value));
+            ok = add(w, w->needs + j, means->item[i].at, times(w, factor, means->item[i].value));
     }
     return ok;
 }
@@ -87,23 +138,23 @@ static bool replace(work *w, int k)
     nh_expr own;
     detach(w, k, &row, &own);
     bool ok = true;
-    const nh_expr half = nh_scale(g, 0.5, own);
+    const nh_expr half = scaled(w, 0.5, own);
     for (int i = 0; ok && own != NH_ZERO && i < means->count; i++)
-        ok = nh_line_add(g, &row, means->item[i].at, nh_multiply(g, half, means->item[i].value));
+        ok = add(w, &row, means->item[i].at, times(w, half, means->item[i].value));
     for (int i = 0; ok && i < means->count; i++)
         for (int j = 0; ok && j < row.count; j++) {
             const int x = means->item[i].at, y = row.item[j].at;
-            nh_expr value = nh_multiply(g, means->item[i].value, row.item[j].value);
+            nh_expr value = times(w, means->item[i].value, row.item[j].value);
             w->products += !nh_is_number(g, means->item[i].value, NULL);
             if (x == y)
-                value = nh_scale(g, 2, value);
+                value = scaled(w, 2, value);
             ok = add_both(w, x, y, value);
         }
     ok = ok && replace_in_needs(w, k, means);
     w->lu->pivot[k] = NH_ONE;
     for (int i = 0; ok && i < means->count; i++) {
         const line_entry c = means->item[i];
-        const nh_expr less = nh_negate(g, c.value);
+        const nh_expr less = scaled(w, -1, c.value);
         ok = nh_elimination_put(w->lu->lower + k, c.at, less) &&
              nh_elimination_put(w->lu->upper + k, c.at, less);
         if (--w->mentions[c.at] == 0)
@@ -148,14 +199,14 @@ static bool eliminate(work *w, int k)
     for (int i = 0; ok && i < row.count; i++) {
         const line_entry u = row.item[i];
         if (u.value != NH_ZERO)
-            ok = nh_elimination_put(lower, u.at, nh_divide(g, u.value, own)) &&
+            ok = nh_elimination_put(lower, u.at, ratio(w, u.value, own)) &&
                  nh_elimination_put(upper, u.at, u.value);
     }
     w->products += (double)upper->count * (upper->count + 3) / 2;
     for (int i = 0; ok && i < lower->count; i++)
         for (int j = i; ok && j < upper->count; j++) {
-            const nh_expr product = nh_multiply(g, lower->item[i].value, upper->item[j].value);
-            ok = add_both(w, lower->item[i].at, upper->item[j].at, nh_negate(g, product));
+            const nh_expr product = times(w, lower->item[i].value, upper->item[j].value);
+            ok = add_both(w, lower->item[i].at, upper->item[j].at, scaled(w, -1, product));
         }
     free(row.item);
     return ok && !nh_graph_failed(g);
@@ -164,17 +215,19 @@ static bool eliminate(work *w, int k)
 /* ---- the order ---- */
 
 /* Unknowns to which row k and its definition connect it. */
-static int degree_of(const work *w, int k)
+static int degree_of(work *w, int k)
 {
     const nh_tree *t = w->t;
     int near = 0;
-    for (int i = 0; i < t->row[k].count; i++)
-        near += t->row[k].item[i].at != k;
+    w->looks += w->row[k].count;
+    for (int i = 0; i < w->row[k].count; i++)
+        near += w->row[k].item[i].at != k;
     if (!is_carried(w, k))
         return near;
     const sparse_line *means = t->means + (k - t->n - t->m);
+    w->looks += (double)means->count * w->row[k].count;
     for (int i = 0; i < means->count; i++)
-        near += !nh_line_find(t->row + k, means->item[i].at);
+        near += !nh_line_find(w->row + k, means->item[i].at);
     return near;
 }
 
@@ -221,7 +274,7 @@ static bool find_turns(work *w)
 
 /* Whether a velocity or multiplier should go before the carried velocity whose turn it is: when all
  * that belongs to its joint is gone, or if that connects few others. */
-static bool goes_first(const work *w, int k, int near, int carried)
+static bool goes_first(work *w, int k, int near, int carried)
 {
     enum { FEW = 8 };
     return carried < 0 || near <= FEW || near <= degree_of(w, carried) + 2 ||
@@ -232,6 +285,7 @@ static bool goes_first(const work *w, int k, int near, int carried)
 static int pick(work *w)
 {
     int next = -1, other = -1, least = 0;
+    w->looks += w->candidates;
     for (int i = 0; i < w->candidates; i++) {
         const int k = w->candidate[i];
         if (is_carried(w, k)) {
@@ -255,10 +309,13 @@ static int pick(work *w)
     return k;
 }
 
-static bool work_init(work *w, nh_tree *t)
+static bool work_init(work *w, nh_tree *t, bool counting)
 {
     const size_t size = (size_t)t->n + (size_t)t->m + (size_t)t->carried, m = (size_t)t->m;
     *w = (work){.t = t,
+                .row = calloc(size + 1, sizeof *w->row),
+                .counting = counting,
+                .varying = nh_variable(t->g, NH_V, 0),
                 .lu = nh_elimination_allocate((int)size),
                 .size = (int)size,
                 .mentions = calloc(size + 1, sizeof *w->mentions),
@@ -268,7 +325,13 @@ static bool work_init(work *w, nh_tree *t)
                 .mixed = calloc(m + 1, sizeof *w->mixed),
                 .candidate = calloc(size + 1, sizeof *w->candidate),
                 .velocities = t->n};
-    bool ok = w->lu && w->mentions && w->turn && w->needs && w->settled && w->mixed && w->candidate;
+    bool ok = w->row && w->lu && w->mentions && w->turn && w->needs && w->settled && w->mixed &&
+              w->candidate;
+    for (int k = 0; ok && k < w->size; k++)
+        for (int i = 0; ok && i < t->row[k].count; i++) {
+            const line_entry e = t->row[k].item[i];
+            ok = nh_elimination_put(w->row + k, e.at, counting ? class_of(w, e.value) : e.value);
+        }
     for (int k = 0; ok && k < t->carried; k++)
         for (int i = 0; i < t->means[k].count; i++)
             w->mentions[t->means[k].item[i].at]++;
@@ -287,6 +350,9 @@ static void work_free(work *w)
 {
     for (int j = 0; w->needs && j < w->t->m; j++)
         free(w->needs[j].item);
+    for (int k = 0; w->row && k < w->size; k++)
+        free(w->row[k].item);
+    free(w->row);
     free(w->mentions);
     free(w->turn);
     free(w->needs);
@@ -295,10 +361,16 @@ static void work_free(work *w)
     free(w->candidate);
 }
 
-nh_elimination *nh_tree_eliminate(nh_tree *t, double *products)
+static bool is_too_much(const work *w, double most)
+{
+    return w->counting && (w->products >= most || w->looks > LOOKS_MAX * w->size);
+}
+
+/* NULL if the graph failed, there is no order, or counting shows that it is too much. */
+static nh_elimination *run(nh_tree *t, bool counting, double most, double *products)
 {
     work w;
-    bool ok = work_init(&w, t);
+    bool ok = work_init(&w, t, counting);
     if (ok) {
         w.lu->visible = t->n + t->m;
         ok = (w.lu->carried = calloc((size_t)w.size + 1, sizeof *w.lu->carried)) != NULL;
@@ -310,7 +382,7 @@ nh_elimination *nh_tree_eliminate(nh_tree *t, double *products)
             break;
         w.lu->order[position] = k;
         w.lu->carried[k] = is_carried(&w, k);
-        ok = is_carried(&w, k) ? replace(&w, k) : eliminate(&w, k);
+        ok = (is_carried(&w, k) ? replace(&w, k) : eliminate(&w, k)) && !is_too_much(&w, most);
     }
     *products = w.products;
     work_free(&w);
@@ -318,4 +390,15 @@ nh_elimination *nh_tree_eliminate(nh_tree *t, double *products)
         return w.lu;
     nh_elimination_free(w.lu);
     return NULL;
+}
+
+nh_elimination *nh_tree_eliminate(nh_tree *t, double most, double *products)
+{
+    if (most < HUGE_VAL) {
+        nh_elimination *counted = run(t, true, most, products);
+        if (!counted)
+            return NULL;
+        nh_elimination_free(counted);
+    }
+    return run(t, false, most, products);
 }

@@ -231,12 +231,14 @@ static void take_all(reading *r, nh_expr lagrangian, const nh_expr *constraint)
 
 typedef uint64_t word;
 enum { WORD = 64, PATTERN_MAX = 2000 }; /* velocities up to which patterns are compared */
+#define PRODUCTS_MAX 1e8                /* up to which they are counted */
 
 typedef struct patterns {
     reading r;
     size_t words;
-    word **of;   /* [size] the velocities on which a node of first degree depends; NULL: none */
-    word *dense; /* [n][words] the pattern of M */
+    word **of;    /* [size] the velocities on which a node of first degree depends; NULL: none */
+    word *dense;  /* [n][words] the pattern of M */
+    double terms; /* products of two velocities in the energy */
 } patterns;
 
 static void join(patterns *p, nh_expr a, nh_expr b)
@@ -263,6 +265,7 @@ static bool find_patterns(patterns *p)
                 for (size_t w = 0; p->of[n.operand[k].expr] && w < p->words; w++)
                     p->of[e][w] |= p->of[n.operand[k].expr][w];
         } else if (p->r.degree[e] == 2 && n.kind == NH_PRODUCT) {
+            p->terms++;
             for (size_t a = 0; a < n.count; a++)
                 for (size_t b = 0; b < n.count; b++)
                     if (a != b || n.operand[a].number == 2)
@@ -284,7 +287,8 @@ static double products_of(const patterns *p, int *entries)
             if (i == j || p->dense[(size_t)i * p->words + (size_t)j / WORD] >> j % WORD & 1)
                 ok = nh_row_append(a.row + i, (uint32_t)j, NH_ONE);
     *entries = ok ? (int)nh_matrix_entries(&a) : 0;
-    ok = ok && nh_elimination_order(&a, order, 1e18, &work);
+    const bool is_long = n > NH_DENSE_LOOKS_MAX && p->terms > *entries / 4.0;
+    ok = ok && !is_long && nh_elimination_order(&a, order, PRODUCTS_MAX, &work);
     nh_matrix_free(&a);
     free(order);
     return ok ? work.products / 2 : 0;

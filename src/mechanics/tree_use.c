@@ -9,14 +9,17 @@
 /* Smaller machines, and matrices that are sparse already, have nothing to gain. */
 enum { TREE_MIN = 12, TREE_DEGREE = 24 };
 
-/* Brings the energy and the constraints into nested form. */
-static bool nest(nh_mechanics *s)
+static size_t root_count(const nh_mechanics *s)
 {
-    nh_problem *p = s->problem;
-    const size_t n = (size_t)s->n, m = (size_t)s->m, count = 1 + 2 * m + n;
-    nh_expr *root = calloc(count, sizeof *root), *value = root + 1;
-    if (!root)
-        return false;
+    return 1 + 2 * (size_t)s->m + (size_t)s->n;
+}
+
+/* The energy, the constraints and the forces. */
+static void list_roots(const nh_mechanics *s, nh_expr *root)
+{
+    const nh_problem *p = s->problem;
+    const size_t n = (size_t)s->n, m = (size_t)s->m;
+    nh_expr *value = root + 1;
     root[0] = p->lagrangian;
     for (size_t i = 0; i < m; i++) {
         value[i] = p->constraint[i].value;
@@ -24,55 +27,91 @@ static bool nest(nh_mechanics *s)
     }
     for (size_t i = 0; i < n; i++)
         value[2 * m + i] = p->force[i];
-    const bool ok = nh_nest(s->g, root, count);
-    if (ok) {
-        p->lagrangian = root[0];
-        for (size_t i = 0; i < m; i++) {
-            p->constraint[i].value = value[i];
-            p->constraint[i].position = value[m + i];
-        }
-        for (size_t i = 0; i < n; i++)
-            p->force[i] = value[2 * m + i];
+}
+
+static void set_roots(nh_mechanics *s, const nh_expr *root)
+{
+    nh_problem *p = s->problem;
+    const size_t n = (size_t)s->n, m = (size_t)s->m;
+    const nh_expr *value = root + 1;
+    p->lagrangian = root[0];
+    for (size_t i = 0; i < m; i++) {
+        p->constraint[i].value = value[i];
+        p->constraint[i].position = value[m + i];
     }
+    for (size_t i = 0; i < n; i++)
+        p->force[i] = value[2 * m + i];
+}
+
+/* Brings them into nested form. */
+static bool nest(nh_mechanics *s)
+{
+    nh_expr *root = calloc(root_count(s), sizeof *root);
+    if (root)
+        list_roots(s, root);
+    const bool ok = root && nh_nest(s->g, root, root_count(s));
+    if (ok)
+        set_roots(s, root);
     free(root);
     return ok;
 }
 
-static nh_elimination *factors_of(nh_mechanics *s, const nh_expr *k, int m, double *products)
+static nh_elimination *factors_of(nh_mechanics *s, const nh_expr *k, int m, double most,
+                                  double *products)
 {
     nh_tree tree;
     nh_elimination *lu = NULL;
     if (nh_tree_read(&tree, s->g, s->n, s->problem->lagrangian, k, m)) {
         s->tree_constant = tree.constant;
         s->tree_homogeneous = tree.homogeneous;
-        lu = nh_tree_eliminate(&tree, products);
+        lu = nh_tree_eliminate(&tree, most, products);
         nh_tree_free(&tree);
     }
     return lu;
+}
+
+/* Fails only if out of memory; is_tree says whether there is one. */
+static bool find_factors(nh_mechanics *s)
+{
+    /* what M itself takes, as in nh_is_tree_shorter; where M is formed, that is compared later */
+    const double n = s->n;
+    const double most = s->n <= NH_DENSE_LOOKS_MAX ? HUGE_VAL : s->dense_products + n * n;
+    nh_expr *k = calloc((size_t)s->m + 1, sizeof *k);
+    if (!k || !nest(s)) {
+        free(k);
+        return false;
+    }
+    for (int i = 0; i < s->m; i++)
+        k[i] = s->problem->constraint[i].value;
+    double products;
+    s->mass_factors = factors_of(s, NULL, 0, most, &s->tree_products);
+    s->is_tree = s->mass_factors;
+    if (s->is_tree && s->m > 0)
+        s->motion_factors = factors_of(s, k, s->m, HUGE_VAL, &products);
+    free(k);
+    return !nh_graph_failed(s->g);
 }
 
 bool nh_look_for_tree(nh_mechanics *s)
 {
     if (s->n < TREE_MIN || s->problem->fixed)
         return true;
-    nh_expr *k = calloc((size_t)s->m + 1, sizeof *k);
-    if (!k)
-        return false;
     s->dense_products =
         nh_tree_dense_products(s->g, s->n, s->problem->lagrangian, &s->tree_entries);
-    double products;
-    bool ok = true;
-    if (s->dense_products > TREE_DEGREE * (double)s->n) {
-        ok = nest(s);
-        for (int i = 0; i < s->m; i++)
-            k[i] = s->problem->constraint[i].value;
-        s->mass_factors = ok ? factors_of(s, NULL, 0, &s->tree_products) : NULL;
-        s->is_tree = s->mass_factors;
-        if (s->is_tree && s->m > 0)
-            s->motion_factors = factors_of(s, k, s->m, &products);
+    if (s->dense_products <= TREE_DEGREE * (double)s->n)
+        return true;
+    nh_expr *before = calloc(root_count(s), sizeof *before);
+    if (!before)
+        return false;
+    list_roots(s, before);
+    const bool shared = nh_share_sums(s->g, true);
+    const bool ok = find_factors(s);
+    if (!s->is_tree) {
+        set_roots(s, before);
+        nh_share_sums(s->g, shared);
     }
-    free(k);
-    return ok && !nh_graph_failed(s->g);
+    free(before);
+    return ok;
 }
 
 /* The operations in the entries of M, beyond those of p, if M is formed. */

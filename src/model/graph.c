@@ -215,6 +215,13 @@ void nh_make_hinge(nh_graph *g, nh_expr e)
         g->node[e].whole = g->node[e].hinge = g->hinges = true;
 }
 
+bool nh_share_sums(nh_graph *g, bool share)
+{
+    const bool before = g->hinges;
+    g->hinges = share;
+    return before;
+}
+
 void nh_note_rate(nh_graph *g, nh_expr function, nh_expr rate, bool inner)
 {
     if (g->failed || g->node[rate].kind != NH_SUM)

@@ -150,6 +150,9 @@ typedef nh_expr nh_input_change(void *self, nh_graph *g, nh_input kind, uint32_t
 bool nh_tangents(nh_graph *g, const nh_expr *f, size_t count, nh_input_change *change, void *self,
                  nh_expr *out);
 
+/* Whether derivatives share sums rather than combine like terms, as they do wherever there are
+ * hinges; returns what was before. */
+bool nh_share_sums(nh_graph *g, bool share);
 /* Replaces expressions by equal ones in nested form, in which sums are built from one another
  * (nest.c). False if out of memory. */
 bool nh_nest(nh_graph *g, nh_expr *root, size_t count);

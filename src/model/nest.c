@@ -278,7 +278,6 @@ bool nh_nest(nh_graph *g, nh_expr *root, size_t count)
     bool ok = n.image && n.needed;
     if (ok) {
         memset(n.image, 0xff, size * sizeof *n.image);
-        g->hinges = true; /* so that derivatives share sums, too */
         ok = grow_handles(&n) && nest_rates(&n, root, count);
     }
     if (ok) {
