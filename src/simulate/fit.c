@@ -30,6 +30,7 @@ struct nh_fit {
     bool *held;                       /* at a bound, where the residuals pull outwards */
     double *r, *J;                    /* at x */
     double sum, damping;
+    double promised; /* by how much the last step without damping would change the residuals */
     bool stopped;
     nh_remarks remarks;
 };
@@ -140,11 +141,37 @@ static bool is_rounding(const nh_fit *f, double length)
 
 static nh_status fail_iteration(const nh_fit *f, const nh_report *last, nh_report *report)
 {
-    return nh_fail(report, NH_NOT_CONVERGED,
-                   "no better values were found after %d iterations, where the sum of squares is "
-                   "%.6g%s%.1000s; try another start of the search or bounds",
-                   f->iterations, f->sum, last->text[0] ? ": the next ones fail: " : "",
-                   last->text);
+    nh_text best = {0};
+    for (int i = 0; i < f->n; i++)
+        nh_text_add(&best, "%s%s = %.10g", i ? ", " : "", f->p.name[i], f->x[i]);
+    const nh_status status =
+        nh_fail(report, NH_NOT_CONVERGED,
+                "no better values were found after %d iterations, where the sum of squares is "
+                "%.6g, with %.700s%s%.700s; try another start of the search or bounds",
+                f->iterations, f->sum, best.data ? best.data : "none",
+                last->text[0] ? ": the next ones fail: " : "", last->text);
+    nh_text_free(&best);
+    return status;
+}
+
+/* The size of the weighted data, of which residuals are differences. */
+static double size_of_data(const nh_fit *f)
+{
+    double square = 0;
+    for (int i = 0; i < f->p.runs; i++) {
+        const nh_fit_data *d = f->p.run[i].data;
+        for (int64_t k = 0; k < d->rows * d->columns; k++)
+            if (!isnan(d->value[k]))
+                square += (d->weight ? d->weight[k] : 1) * d->value[k] * d->value[k];
+    }
+    return sqrt(square);
+}
+
+/* Whether the search ended although the derivatives promise better values: at a kink, or where a
+ * run cannot go on. */
+static bool is_stuck(const nh_fit *f)
+{
+    return !f->stopped && f->promised > 1e-4 * sqrt(f->sum) && f->promised > 1e-9 * size_of_data(f);
 }
 
 /* One step that lowers the sum; *done if it is the last one. */
@@ -159,6 +186,7 @@ static nh_status iterate(nh_fit *f, double *to, int *which, bool *done, nh_repor
     if (status == NH_OK && columns > 0) {
         find_step(f, &svd, which, columns, 0, to);
         expected_gain(f, to, &length);
+        f->promised = length;
         if (is_rounding(f, length)) /* sums no longer tell how good a step was */
             f->damping = 0;
     }
@@ -338,6 +366,8 @@ static nh_status judge(nh_fit *f, nh_report *report)
     const int rank = columns > 0 ? nh_svd_rank(&svd, flat_tolerance) : 0;
     if (rank < columns)
         status = refuse_flat(f, &svd, which, columns, rank, report);
+    else if (is_stuck(f))
+        status = fail_iteration(f, &(nh_report){0}, report);
     else
         fill_covariance(f, &svd, which, columns);
     nh_svd_free(&svd);

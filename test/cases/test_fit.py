@@ -124,6 +124,66 @@ def starts_on_constraints(program, folder):
         check(abs(found["estimate"][key] - value) < 4 * found["deviation"][key], f"{key}: {found}")
 
 
+def what_follows_from_unknowns(program, folder):
+    """Parameters that are expressions of others follow them; what decides the form of the equations cannot be varied."""
+    text, _, estimate, covariance, _ = KNOWN["pendulum"]
+    model = write(folder, text.replace("w = 2.3", "w = 2.3, k = w^2, n = 2").replace("w^2*cos(a)", "k*cos(a)^(n - 1)"))
+    found = program.json("fit", model, data("pendulum"), "--fit", "w,c,A", "--set", "w=2.1,c=0.3,A=0.9")
+    for i, (key, value) in enumerate(estimate.items()):
+        near(found["estimate"][key], value, 1e-9, key)
+        near(found["deviation"][key], math.sqrt(covariance[i][i]), 1e-6, f"deviation of {key}")
+    answer = program("fit", model, data("pendulum"), "--fit", "w,n")
+    check(answer.returncode == 2 and "n: it decides the form" in answer.stderr, f"an exponent: {answer}")
+
+
+def rotations(program, folder):
+    """A coin's attitude and spin, as parameters of its start and as start values; a start value among others that follow."""
+    text = program("models", "rolling-coin-rotation").stdout
+    for old, new in (("r = 1\n", "r = 1, lean = 1.2, spin = 2\n"), ("0), 1.2)", "0), lean)"), ("0.3, 2)", "0.3, spin)")):
+        check(old in text, f"the model has changed: no {old!r}")
+        text = text.replace(old, new)
+    coin = write(folder, text, "coin.nh")
+    rows = program("run", coin, "--times", "0:3:31", "--set", "r=1.1,lean=1.25,spin=1.8", "-o", "-").stdout.split()
+    columns = [rows[0].split(",").index(name) for name in ("t", "x", "y", "height", "tilt")]
+    film = write(folder, "\n".join(",".join(row.split(",")[i] for i in columns) for row in rows[:32]), "coin.csv")
+    found = program.json("fit", coin, film, "--fit", "r,lean,spin", "--set", "lean=1.1")["estimate"]
+    for key, value in {"r": 1.1, "lean": 1.25, "spin": 1.8}.items():
+        near(found[key], value, 1e-9, key)
+    found = program.json("fit", coin, film, "--fit", "r,start R.1,start R.w3", "--start", "R=turn((1,0,0), 1.1)")["estimate"]
+    for key, value in {"r": 1.1, "start R.1": 0.15, "start R.w3": 1.8}.items():
+        near(found[key], value, 1e-8, key)
+    answer = program("fit", coin, film, "--fit", "start R")
+    check(answer.returncode == 2 and "'start R.1'" in answer.stderr, f"a whole rotation: {answer}")
+
+
+def starts_on_conditions(program, folder):
+    """A position is kept as it is varied, and the others follow along the sphere."""
+    text = """model bead
+parameter k = 1
+coordinate x, y, z
+constraint x^2 + y^2 + z^2 = 1
+constraint z' = x*y'
+lagrangian x'^2 + y'^2 + z'^2 - k*(x + 2*y*z)
+start x = 0.6, y = 0.8
+start x' = -0.4, y' = 0.3, z' = 0.18
+"""
+    bead = write(folder, text)
+    moved = ["--set", "k=1.1", "--start", "x=0.55,y'=0.25", "--project", "keep=x,y'"]
+    rows = program("run", bead, *moved, "--times", "0:2:11", "-o", "-", "--tolerance", "1e-11").stdout.split()
+    film = write(folder, "\n".join(",".join(row.split(",")[:3]) for row in rows[:12]), "bead.csv")
+    found = program.json("fit", bead, film, "--fit", "k,start x,start y'")["estimate"]
+    for key, value in {"k": 1.1, "start x": 0.55, "start y'": 0.25}.items():
+        near(found[key], value, 1e-8, key)
+
+
+def no_minimum(program, folder):
+    """Where derivatives promise what values do not keep, no estimate is printed: a saw has the slope 1, and no value beyond 0.002."""
+    saw = write(folder, PENDULUM + "observe saw = atan(tan(1000*w))/1000\n")
+    flat = write(folder, "t,saw\n" + "\n".join(f"{t},0.5" for t in range(9)), "flat.csv")
+    answer = program("fit", saw, flat, "--fit", "w")
+    check(answer.returncode == 1 and "no better values were found" in answer.stderr and "w = " in answer.stderr, f"a saw: {answer}")
+
+
 def bounds(program, folder):
     answer = program.json("fit", write(folder, SLEIGH), data("sleigh"), "--fit", "J=0.1:1.5,a")
     check(answer["estimate"]["J"] == 1.5 and answer["deviation"]["J"] is None and answer["deviation"]["a"] > 0, f"at a bound: {answer}")
