@@ -11,6 +11,7 @@ const char *const nh_curve_colours[NH_CURVE_COLOURS] = {"#0072B2", "#D55E00", "#
                                                         "#E69F00", "#56B4E9", "#000000"};
 
 enum { PAPER_MILLIMETRES = 170, PAGE_MILLIMETRES = 235 }; /* the text of a page */
+enum { MARK_DIGITS = 6 };                                 /* for which margins have room */
 
 /* In heights of letters. */
 static const double panel_width = 40, panel_height = 26, narrowest = 23, row = 1.5,
@@ -108,6 +109,29 @@ static void choose_columns(nh_layout *l)
     l->rows = (l->panels + l->columns - 1) / l->columns;
 }
 
+/* As many digits as its marks need to differ. */
+int nh_axis_digits(double least, double greatest)
+{
+    const double size = fmax(fabs(least), fabs(greatest)), width = greatest - least;
+    const double digits = width > 0 && isfinite(size / width) ? ceil(log10(size / width)) + 2 : 0;
+    return (int)fmin(12, fmax(MARK_DIGITS, digits));
+}
+
+/* Room for marks of more digits than usual. */
+static double long_marks(const nh_layout *l)
+{
+    int digits = MARK_DIGITS;
+    for (int i = 0; i < l->panels; i++) {
+        double range[2];
+        nh_panel_range(l->panel + i, true, &range[0], &range[1]);
+        if (l->panel[i].y_range)
+            memcpy(range, l->panel[i].y_range, sizeof range);
+        if (!l->panel[i].y_log)
+            digits = (int)fmax(digits, nh_axis_digits(range[0], range[1]));
+    }
+    return letter_width * (digits - MARK_DIGITS);
+}
+
 static bool has_labels(const nh_layout *l)
 {
     for (int i = 0; i < l->panels; i++)
@@ -175,7 +199,7 @@ nh_layout nh_lay_out(const nh_panel *panel, int panels, const nh_picture *pictur
     if (!(l.width > 0))
         l.width = l.columns * panel_width * l.letter * (panels == 1 ? 1.4 : 1);
     l.slot_width = l.width / l.columns;
-    l.margin = (has_labels(&l) ? 6.8 : 5.2) * l.letter;
+    l.margin = ((has_labels(&l) ? 6.8 : 5.2) + long_marks(&l)) * l.letter;
     l.note_letters = (int)fmax(10, (l.slot_width - l.letter) / (0.5 * l.letter));
     measure_head(&l, picture);
     measure_notes(&l);

@@ -39,6 +39,8 @@ int nh_layout_names_across(const nh_layout *layout, const nh_panel *panel);
 bool nh_panel_can_draw(const nh_panel *panel, double x, double y);
 void nh_panel_range(const nh_panel *panel, bool is_y, double *least, double *greatest);
 
+int nh_axis_digits(double least, double greatest); /* of the marks of a linear axis */
+
 /* How many letters of a note fit into a line. */
 size_t nh_note_line(const nh_layout *layout, const char *note);
 

@@ -180,18 +180,19 @@ function axis(label, isLog, size) {
     return one;
 }
 
-// With some room at both ends, except at zero. A constant is a flat line, whatever its round-off errors are.
-function roomyRange(u, low, high) {
+// With some room at both ends, except at zero. A constant is a flat line, whatever its errors are: `still` is how large they
+// may be, as a part of it.
+function roomyRange(low, high, still) {
     if (low === null) return [null, null];
-    const size = Math.max(Math.abs(low), Math.abs(high)), room = high - low > 1e-9 * size ? 0.08 * (high - low) : 0.1 * size || 1;
+    const size = Math.max(Math.abs(low), Math.abs(high)), room = high - low > still * size ? 0.08 * (high - low) : 0.1 * size || 1;
     return [low >= 0 && low < room ? 0 : low - room, high <= 0 && high > -room ? 0 : high + room];
 }
 
-function scale(isLog, range, isY) {
+function scale(isLog, range, isY, still = 1e-9) {
     const one = { time: false };
     if (isLog) { one.distr = 3; one.log = 10; }
     if (range && range[0] > range[1]) one.dir = -1;
-    if (isY && !isLog) one.range = roomyRange;
+    if (isY && !isLog) one.range = (u, low, high) => roomyRange(low, high, still);
     if (range) one.range = [Math.min(...range), Math.max(...range)];
     return one;
 }
@@ -215,8 +216,8 @@ function options(panel, width, drawn) {
     return {
         hooks: drawn ? { draw: [drawn] } : {},
         title: panel.title, width: width, height: Math.round(width * 0.62),
-        axes: [axis(panel.x, panel.xlog, 32), axis(panel.y, panel.ylog, 64)],
-        scales: { x: scale(panel.xlog, panel.xrange), y: scale(panel.ylog, panel.yrange, true) },
+        axes: [axis(panel.x, panel.xlog, 32), axis(panel.y, panel.ylog, (u, texts) => Math.max(64, 18 + 7 * Math.max(...(texts || [""]).map((text) => (text || "").length))))],
+        scales: { x: scale(panel.xlog, panel.xrange), y: scale(panel.ylog, panel.yrange, true, panel.still) },
         cursor: { sync: { key: panel.x + panel.xlog }, drag: { x: true, y: true, uni: 30 } },
     };
 }

@@ -115,14 +115,6 @@ static void put_style(const page *p, const nh_panel *panel, int number)
         fprintf(p->script, " dt %d lc rgb '%s'", 1 + number / NH_CURVE_COLOURS, colour);
 }
 
-/* As many digits as its marks need to differ. */
-static int digits_of(double least, double greatest)
-{
-    const double size = fmax(fabs(least), fabs(greatest)), width = greatest - least;
-    const double digits = width > 0 && isfinite(size / width) ? ceil(log10(size / width)) + 2 : 0;
-    return (int)fmin(12, fmax(6, digits));
-}
-
 static void put_range(const page *p, char axis, const double range[2])
 {
     char from[32], to[32];
@@ -137,13 +129,15 @@ static void put_axis(const page *p, const nh_panel *panel, bool is_y, const doub
     const char axis = is_y ? 'y' : 'x', *label = is_y ? panel->y_label : panel->x_label;
     double least, greatest;
     nh_panel_range(panel, is_y, &least, &greatest);
+    if (is_y && panel->y_range)
+        least = panel->y_range[0], greatest = panel->y_range[1];
     fprintf(p->script, "set %clabel ", axis);
     quote(p, label ? label : "");
     fputs(is_y ? "" : " offset 0,0.3", p->script);
     if ((is_y ? panel->y_log : panel->x_log) && least <= greatest)
         fprintf(p->script, "\nset logscale %c\nset format %c '10^{%%L}'\n", axis, axis);
     else
-        fprintf(p->script, "\nset format %c '%%.%dg'\n", axis, digits_of(least, greatest));
+        fprintf(p->script, "\nset format %c '%%.%dg'\n", axis, nh_axis_digits(least, greatest));
     if (unit > 0)
         nh_print_to(p->script, "set %ctics %.10g\n", axis, unit);
     if ((is_y ? panel->y_angle : panel->x_angle) && fmax(-least, greatest) > M_PI / 2)

@@ -5,7 +5,7 @@
 // rows are only those that a plot over time shows. A fact sheet has `conserves`.
 "use strict";
 
-const FLAT = 20, SIZES_MOST = 3, CURVES_MOST = 14, STILL = 1e-9; // as in sheet.c
+const FLAT = 20, SIZES_MOST = 4, CURVES_MOST = 14, STILL = 1e-7; // as in sheet.c, which has room for fewer sizes
 const dashes = [undefined, [8, 4], [2, 3], [12, 3, 2, 3], [5, 2], [1, 2], [14, 4]];
 
 function extentOf(values) {
@@ -36,7 +36,7 @@ function groupsBySize(curves) {
 const finiteOnly = (values) => Array.from(values, (v) => (Number.isFinite(v) ? v : null));
 
 function valuesOf(run, c) {
-    return run.kinds[c] === "angle" ? run.columns[c].map(wrapped) : finiteOnly(run.columns[c]);
+    return run.kinds[c] === "angle" ? Array.from(run.columns[c], wrapped) : finiteOnly(run.columns[c]);
 }
 
 // With several runs, a colour is a run and a dash a column; otherwise a colour is a column.
@@ -58,7 +58,7 @@ function panelsOver(runs, title, kind, wanted = () => true) {
     }));
     const drawn = curves.map((both) => ({ both, ys: both.flatMap((one) => one.ys) })).filter((one) => one.ys.some((y) => y !== null));
     const more = names.length > shown.length ? " (" + shown.length + " of " + names.length + ")" : "";
-    return groupsBySize(drawn).map((group) => ({ title: title + more, x: "t", y: "", xlog: false, ylog: false,
+    return groupsBySize(drawn).map((group) => ({ title: title + more, x: "t", y: "", xlog: false, ylog: false, still: STILL,
         curves: group.flatMap(({ both }, i) => both.map((one) => ({ ...one, ...styleOf(runs, one.run, i) }))) }));
 }
 
@@ -87,7 +87,7 @@ function velocityOf(run, name) {
 
 // Where things go: the first two lengths; without them, a coordinate and its velocity.
 function panelOfMotion(runs) {
-    const named = (kind) => runs[0].names.filter((name, c) => runs[0].kinds[c] === kind), [a, b] = named("coordinate");
+    const named = (kind) => runs[0].names.filter((name, c) => runs[0].kinds[c] === kind), [a, b] = named("coordinate").filter((name) => !/\.\d$/.test(name)); // no numbers of rotations
     if (b !== undefined) return panelOfPath(runs, "path", a, b, true);
     const one = [...named("coordinate"), ...named("angle")].find((name) => velocityOf(runs[0], name));
     return one ? panelOfPath(runs, "phase portrait", one, velocityOf(runs[0], one), false) : [];

@@ -103,8 +103,9 @@ class SceneKit {
         this.shadows.push([mesh, shadow]);
     }
 
+    // Not `transparent`: these are drawn after all bodies, and shadows belong below them.
     shade() {
-        return { color: "#000000", transparent: true, opacity: this.dark ? 0.5 : 0.26, depthTest: false, depthWrite: false, forceSinglePass: true, stencilWrite: true, stencilRef: 0, stencilFunc: THREE.EqualStencilFunc, stencilZPass: THREE.IncrementStencilOp };
+        return { color: "#000000", blending: THREE.CustomBlending, blendSrc: THREE.ZeroFactor, blendDst: THREE.OneMinusSrcAlphaFactor, opacity: this.dark ? 0.5 : 0.26, depthTest: false, depthWrite: false, forceSinglePass: true, stencilWrite: true, stencilRef: 0, stencilFunc: THREE.EqualStencilFunc, stencilZPass: THREE.IncrementStencilOp };
     }
 
     castLine(stroke) {
@@ -460,7 +461,7 @@ function plane(kit, s) {
         const off = vec.dot(vec.sub(camera.at, point), n), middle = fixed ? point : vec.sub(camera.at, vec.scale(off, n)), values = { u, v, origin: point, middle };
         for (const [name, value] of Object.entries(values)) uniforms[name].value.set(...value);
         uniforms.unit.value = (raw / power > 5 ? 5 : raw / power > 2 ? 2 : 1) * power;
-        uniforms.reach.value = fixed || kit.flat ? 1e30 : reach;
+        uniforms.reach.value = kit.flat ? 1e30 : reach;
         kit.place(mesh, middle, [u, v, n], 2 * reach, 2 * reach, 1);
     };
 }

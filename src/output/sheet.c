@@ -15,6 +15,7 @@ enum {
     PIXELS = 1200,  /* across and up, of a path */
     PRINTED = 600,  /* of either, in TeX, which has to read every point */
     ZOOMED = 8000,  /* in a page, which can be zoomed */
+    ERRORS = 300,   /* of columns, of which the greatest error is drawn */
     PORTRAITS = 6,
     CURVES = 7,
     PANELS_MOST = 12,
@@ -22,7 +23,7 @@ enum {
     FLAT = 20       /* a curve is a flat line on an axis so many times as long as its extent */
 };
 
-static const double still = 1e-9; /* of its size: what a constant moves by round-off at most */
+static const double still = 1e-7; /* of its size: what a constant moves by, as methods keep it */
 
 static double value_at(const nh_sheet *s, int64_t row, int column)
 {
@@ -51,6 +52,13 @@ static range range_of(const nh_sheet *s, int column)
         r.greatest = fmax(r.greatest, angle ? nh_wrapped(value) : value);
     }
     return r;
+}
+
+/* The extent of a column that is no constant; otherwise infinite. */
+static double motion_in(range r)
+{
+    const double extent = r.greatest - r.least;
+    return extent > still * fmax(fabs(r.least), fabs(r.greatest)) ? extent : INFINITY;
 }
 
 /* ---- curves ---- */
@@ -123,7 +131,7 @@ static nh_curve curve_of(drawer *d, int x, int y)
 static nh_curve error_of(drawer *d, const char *name, int column, double from, double floor)
 {
     const nh_sheet *s = d->sheet;
-    const int64_t stride = (s->rows + COLUMNS - 1) / COLUMNS, room = s->rows / stride + 1;
+    const int64_t stride = (s->rows + ERRORS - 1) / ERRORS, room = s->rows / stride + 1;
     double *xs = take(d, room), *ys = take(d, room);
     nh_curve curve = {.name = name, .x = xs, .y = ys};
     for (int64_t row = 1; row < s->rows && xs && ys; row += stride) {
@@ -183,6 +191,23 @@ static void draw_path(drawer *d, const char *title, int x, int y)
     add_curve(panel, mark_of(d, "start", 0, x, y));
 }
 
+/* An axis on which constants are flat lines; NULL if a column is none, or all are zero. */
+static const double *range_of_constants(drawer *d, const nh_sheet_panel *from)
+{
+    range all = {INFINITY, -INFINITY};
+    for (int i = 0; i < from->columns; i++) {
+        const range r = range_of(d->sheet, from->column[i]);
+        if (isfinite(motion_in(r)))
+            return NULL;
+        all = (range){fmin(all.least, r.least), fmax(all.greatest, r.greatest)};
+    }
+    const double room = 0.1 * fmax(fabs(all.least), fabs(all.greatest));
+    double *ends = room > 0 && isfinite(room) ? take(d, 2) : NULL;
+    if (ends)
+        memcpy(ends, (double[2]){all.least - room, all.greatest + room}, 2 * sizeof *ends);
+    return ends;
+}
+
 static void draw_columns(drawer *d, const nh_sheet_panel *from)
 {
     const nh_sheet *s = d->sheet;
@@ -192,6 +217,7 @@ static void draw_columns(drawer *d, const nh_sheet_panel *from)
     if (!panel)
         return;
     panel->y_angle = true;
+    panel->y_range = range_of_constants(d, from);
     for (int i = 0; i < from->columns; i++) {
         nh_curve curve = curve_of(d, 0, from->column[i]);
         curve.name = single ? "" : curve.name; /* its axis has the name */
@@ -276,13 +302,6 @@ typedef struct choice {
     int panels, used;
 } choice;
 
-/* The extent of a column that moves by more than its round-off; otherwise infinite. */
-static double motion_in(range r)
-{
-    const double extent = r.greatest - r.least;
-    return extent > still * fmax(fabs(r.least), fabs(r.greatest)) ? extent : INFINITY;
-}
-
 /* Whether a column and those of a panel can share an axis: none of them would be a flat line. */
 static bool fits(const choice *c, const nh_sheet_panel *panel, int column)
 {
@@ -354,13 +373,20 @@ static void add_portraits(choice *c, const nh_sheet *s, int most)
             add_path(c, "phase portrait", i, velocity_of(s, i));
 }
 
+/* Not one of the four numbers of a rotation, "R.0" to "R.3". */
+static bool is_length(const nh_sheet *s, int column)
+{
+    const char *dot = strrchr(s->name[column], '.');
+    return s->kind[column] == NH_SHEET_COORDINATE && !(dot && strlen(dot) == 2);
+}
+
 /* The first two lengths; without them, a coordinate and its velocity. */
 static void choose_path(choice *c, const nh_sheet *s)
 {
-    int x = find(s, NH_SHEET_COORDINATE), y = -1;
-    for (int i = x + 1; x >= 0 && i < s->columns && y < 0; i++)
-        if (s->kind[i] == NH_SHEET_COORDINATE)
-            y = i;
+    int x = -1, y = -1;
+    for (int i = 0; i < s->columns && y < 0; i++)
+        if (is_length(s, i))
+            *(x < 0 ? &x : &y) = i;
     if (y >= 0)
         add_path(c, s->scattered ? "states" : "path", x, y);
     else

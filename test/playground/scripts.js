@@ -54,8 +54,20 @@ for (const [name, value] of Object.entries(curves)) {
 
 // Columns of different size are in different panels; a constant with its round-off is no motion.
 const plots = fs.readFileSync(path.resolve(process.argv[2], "../src/output/plots.js"), "utf8");
-const groupsBySize = new Function(plots + "; return groupsBySize;")();
+const wrappedOf = (v) => (Number.isFinite(v) ? wrapOf(v) : null);
+const { groupsBySize, panelsOver, panelOfMotion } = new Function("wrapped", "printed", "curveColours", plots + "; return { groupsBySize, panelsOver, panelOfMotion };")(wrappedOf, (name) => name, ["a", "b"]);
 const together = (...extents) => groupsBySize(extents.map(([a, b], i) => ({ i, ys: [a, null, b] }))).map((group) => group.map((one) => one.i));
 assert.deepStrictEqual(together([-0.3, 0.3], [0, 5], [0, 1700]), [[0, 1], [2]]);
 assert.deepStrictEqual(together([0, 1], [7, 7 + 1e-14], [0, 2]), [[0, 1, 2]]);
-assert.deepStrictEqual(together([0, 1], [0, 100], [0, 1e4], [0, 1e6], [0, 2]), [[0, 4], [1], [2, 3]]);
+assert.deepStrictEqual(together([5, 5 + 9e-9], [1, 1 + 4e-9], [0.9, 0.9 + 2e-9]), [[0, 1, 2]]); // as dop853 keeps what is conserved
+assert.deepStrictEqual(together([0, 1], [0, 100], [0, 1e4], [0, 1e6], [0, 1e8], [0, 2]), [[0, 5], [1], [2], [3, 4]]);
+
+// The columns of pages are typed arrays, those of the playground plain ones: angles that are no numbers are gaps in both, and a
+// lean of a hundredth is not drawn beside a turning wheel. The numbers of a rotation are no path.
+for (const of of [Array.from, (list) => Float64Array.from(list)]) {
+    const run = { names: ["t", "R.0", "R.1", "lean", "wheel"], kinds: ["time", "coordinate", "coordinate", "angle", "angle"], columns: [[0, 1, 2], [1, 0, 1], [0, 1, 0], [0, 0.01, NaN], [0, 3, 6]].map((list) => of(list)) };
+    const panels = panelsOver([run], "angles", "angle");
+    assert.deepStrictEqual(panels.map((p) => p.curves.map((c) => c.name)), [["lean"], ["wheel"]]);
+    assert.deepStrictEqual(panels[0].curves[0].ys, [0, 0.01, null]);
+    assert.deepStrictEqual(panelOfMotion([run]), []);
+}
