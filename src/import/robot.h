@@ -56,7 +56,7 @@ typedef struct nh_robot_joint {
 typedef struct nh_robot_link {
     const char *name;
     long line;
-    bool massive;
+    bool massive; /* has a mass or a moment of inertia */
     double mass, inertia[6]; /* xx, xy, xz, yy, yz, zz */
     nh_robot_pose inertial;
     nh_robot_shape *shape;

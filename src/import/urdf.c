@@ -236,14 +236,15 @@ static void read_in_inertial(reader *r, const char *name, const char **attribute
         needed(r, attribute, "value", &link->mass);
         if (link->mass < 0)
             fail(r, "the mass of link '%.100s' is negative", link->name);
-        link->massive = link->mass > 0;
     }
     for (int i = 0; strcmp(name, "inertia") == 0 && i < 6; i++) {
         if (i == 0 || i == 3 || i == 5)
             needed(r, attribute, entries[i], link->inertia + i);
         else
             numbers(r, attribute, entries[i], 1, link->inertia + i);
+        link->massive = link->massive || link->inertia[i] != 0;
     }
+    link->massive = link->massive || link->mass > 0;
 }
 
 static void read_form(reader *r, const char *name, const char **attribute)

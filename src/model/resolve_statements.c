@@ -102,13 +102,18 @@ static void resolve_target(nh_resolver *r, nh_ast *ast, nh_statement_kind kind)
 
 /* ---- statements ---- */
 
-/* What is observed under its own name is a let: coordinates and velocities are columns anyway. */
+/* What is observed under its own name is a let, a component of one or a member of a family of them:
+ * coordinates and velocities are columns anyway. */
 static void check_shown(nh_resolver *r, const nh_symbol *symbol)
 {
-    const nh_symbol *other = nh_symbols_find(r->symbols, symbol->name);
-    if (other && other != symbol && other->kind != SYMBOL_LET)
-        FAIL(r, symbol->place, "'%s' is %s; expected the name of a let, or '=' and an expression",
-             symbol->name, nh_symbol_a(other->kind));
+    if (nh_symbols_find(r->symbols, symbol->name) == symbol)
+        return; /* it has an expression */
+    const nh_symbol *other = nh_symbols_find(r->symbols, symbol->body->name);
+    const bool family = other && other->indexed;
+    if (other && other->kind != SYMBOL_LET && !(family && symbol->body->child))
+        FAIL(r, symbol->place, "'%s' is %s; expected %s, or '=' and an expression", other->name,
+             family ? "a family" : nh_symbol_a(other->kind),
+             family ? "one of its members, with an index" : "the name of a let");
 }
 
 static void resolve_item(nh_resolver *r, const nh_statement *s, nh_item *item)

@@ -7,8 +7,8 @@
  *     wheel    NAME [for ..:] radius r [mass m] [inertia I] at POINT along A [spin s]
  *                   [free | grip LIMIT]
  *     blade    NAME [for ..:] at POINT along A [grip LIMIT]
- *     spring   P, Q stiffness k [length l] [damping c]
- *     damper   P, Q damping c
+ *     spring   [for ..:] P, Q stiffness k [length l] [damping c]
+ *     damper   [for ..:] P, Q damping c
  *     draw     NAME none, draw NAME SHAPE {KEY value}
  *
  * A text with short forms is read in four steps. The outline (short_read.c) has the statements of

@@ -199,7 +199,12 @@ static const nh_short_line shapes[] = {
     {GRAVITY, 0, 0, "observe $asked_vector = $acceleration"},
     {SPRING | DAMPER, 0, 0, "observe $asked_from = $from"},
     {SPRING | DAMPER, 0, 0, "observe $asked_to = $to"},
+    {SPRING, 0, 0, "observe $asked_stiffness = $stiffness"},
+    {SPRING, HAS(LENGTH), 0, "observe $asked_length = $rest"},
+    {SPRING | DAMPER, HAS(DAMPING), 0, "observe $asked_damping = $damping"},
     {BODY | WHEEL, HAS(MASS), 0, "observe $asked_mass = $mass"},
+    {WHEEL, 0, 0, "observe $asked_radius = $radius"},
+    {WHEEL, HAS(SPIN), 0, "observe $asked_spin = $spin"},
     {BODY | WHEEL | BLADE, 0, 0, "observe $asked_at = $at"},
     {BODY | WHEEL | BLADE, 0, 0, "observe $asked_velocity = $at'"},
     {BODY | WHEEL, HAS(ATTITUDE), 0, "observe $asked_rate = body($attitude)"},
@@ -359,6 +364,8 @@ static const char *reason_of(const nh_short *s, const char *word)
     if (strcmp(word, "load") == 0 && (s->has & IS(HELD)))
         return "its coordinates keep it on the plane, so no force of a constraint does; expected a "
                "height with a coordinate of its own, as in at (x, y, z)";
+    if ((strcmp(word, "side") == 0 || strcmp(word, "along") == 0) && (s->has & HAS(FREE)))
+        return "it is free, so nothing acts on it along the plane";
     if (strcmp(word, "side") == 0 && (s->has & IS(GUIDED)))
         return "earlier constraints already keep it from sliding sideways, so how this force is "
                "shared is not determined";

@@ -197,6 +197,10 @@ static void check_wheel(reader *r, const nh_short *s)
                   has & HAS(ATTITUDE) ? "'axis'"
                   : has & HAS(AXIS)   ? "'attitude'"
                                       : "its attitude");
+    else if ((has & HAS(ALONG)) && (has & HAS(INERTIA)) && !(has & HAS(SPIN)))
+        FAIL_HERE(r, s->part[NH_PART_INERTIA].place,
+                  "'%s' has an inertia and no coordinate by which it turns; expected 'spin s'",
+                  s->name);
     else if ((has & HAS(FREE)) && (has & HAS(GRIP)))
         FAIL_HERE(r, s->place, "'%s' is free and has a grip; expected one of them", s->name);
     else if ((has & HAS(RESTITUTION)) && (has & (HAS(AXIS) | HAS(GRIP))) != (HAS(AXIS) | HAS(GRIP)))
@@ -291,9 +295,11 @@ static nh_short *read_short(reader *r, nh_short_kind kind)
     s->kind = kind;
     r->outline->shorts++;
     const nh_place place = nh_take(&r->p).place;
-    if (!form->named)
+    if (!form->named) {
         give_name(r, s, place);
-    else
+        if (kind != NH_SHORT_GRAVITY)
+            read_range(r, s);
+    } else
         read_name(r, s);
     if (form->named && !r->p.lexer.status)
         read_range(r, s);
@@ -342,6 +348,10 @@ static void skip_statement(reader *r, nh_passage *passage)
         const nh_token token = nh_take(&r->p);
         if (token.kind == TOKEN_NAME && is_word(token.text, token.length, "grip"))
             passage->grips = true;
+        /* without conditions of short forms, solving for positions would be refused */
+        if (passage->kind == STATEMENT_START && nh_peek(&r->p, 0).kind == TOKEN_NAME &&
+            is_word(token.text, token.length, "solve"))
+            passage->kind = STATEMENT_SOLVE;
         if (drawing && i == 1)
             passage->drawing = (nh_slice){.from = offset_of(r, &token), .place = token.place};
     }

@@ -125,6 +125,13 @@ static void see_inertia(shapes *x, nh_short *s)
                    "the inertia of '%s' has %d components; expected %s%s", s->name, inertia.count,
                    space ? "a number, a vector of length 3 or a 3 by 3 matrix" : "a number",
                    wheel ? ", or (across, along) the axle" : "");
+    for (int i = 0; i < inertia.count && !x->status; i += matrix ? 4 : 1) {
+        double moment = 0;
+        if (nh_is_number(x->answers->problem->graph, inertia.value[i], &moment) && moment < 0)
+            FAIL_SHAPE(x, s->part[NH_PART_INERTIA].place,
+                       "a moment of inertia of '%s' is %.6g; expected one that is not negative",
+                       s->name, moment);
+    }
     s->has |= (pair ? IS(PAIR) : 0) | (diagonal ? IS(DIAGONAL) : 0) |
               (diagonal || matrix ? IS(MATRIX) : 0);
 }
@@ -194,21 +201,39 @@ static void see_gravity(shapes *x, const nh_short *s)
         FAIL_SHAPE(x, s->part[NH_PART_VECTOR].place,
                    "gravity has %d component%s; expected a vector such as (0, 0, -9.81)",
                    vector.count, nh_plural(vector.count));
+    for (int i = 0; i < vector.count && !x->status; i++) {
+        nh_partials by;
+        const bool done = nh_expr_gradient(x->answers->problem->graph, vector.value[i], NH_Q, &by);
+        if (!done || by.count > 0)
+            FAIL_SHAPE(x, s->part[NH_PART_VECTOR].place,
+                       "gravity depends on coordinates; expected the same vector everywhere. A "
+                       "field is written as its potential, in a lagrangian");
+        nh_partials_free(&by);
+    }
 }
 
-static void see_mass(shapes *x, nh_short *s)
+/* A single value. What is known not to be positive is refused; a mass may be zero. */
+static void see_number(shapes *x, nh_short *s, nh_short_part part)
 {
-    const answer mass = find(x->answers, s, "mass");
+    const char *what = nh_short_part_name(part);
+    const bool sized = part == NH_PART_MASS || part == NH_PART_RADIUS;
+    const answer found = find(x->answers, s, what);
     double value = 1;
-    if (mass.count != 1)
-        FAIL_SHAPE(x, s->part[NH_PART_MASS].place,
-                   "the mass of '%s' has %d components; expected a number", s->name, mass.count);
-    else if (nh_is_number(x->answers->problem->graph, mass.value[0], &value) && value <= 0)
-        s->has |= IS(MASSLESS);
+    if (found.count != 1)
+        FAIL_SHAPE(x, s->part[part].place, "the %s of '%s' has %d components; expected a number",
+                   what, s->name, found.count);
+    else if (!nh_is_number(x->answers->problem->graph, found.value[0], &value) || !sized)
+        return;
+    if (value < 0 || (value == 0 && part == NH_PART_RADIUS))
+        FAIL_SHAPE(x, s->part[part].place, "the %s of '%s' is %.6g; expected a positive number",
+                   what, s->name, value);
+    s->has |= value == 0 ? IS(MASSLESS) : 0;
 }
 
 static void see_shapes(shapes *x)
 {
+    static const nh_short_part numbers[] = {NH_PART_MASS,      NH_PART_RADIUS, NH_PART_SPIN,
+                                            NH_PART_STIFFNESS, NH_PART_LENGTH, NH_PART_DAMPING};
     for (nh_short *s = x->outline->first; s && !x->status; s = s->next) {
         s->has &= ~IS(UNKNOWN);
         if (s->kind == NH_SHORT_GRAVITY)
@@ -219,8 +244,9 @@ static void see_shapes(shapes *x)
             continue; /* a family without members */
         if (s->has & HAS(AT))
             see_point(x, s);
-        if (s->has & HAS(MASS))
-            see_mass(x, s);
+        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+            if (s->has & NH_SHORT_BIT(numbers[i]))
+                see_number(x, s, numbers[i]);
         if (s->has & HAS(INERTIA))
             see_inertia(x, s);
         if (s->has & HAS(AXIS))

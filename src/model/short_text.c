@@ -108,8 +108,22 @@ static void put_range(writer *w, const nh_short *s)
     nh_text_add_plain(&w->out, ": ");
 }
 
+/* A term; of a family, the sum: "sum(i in 1..N: $kinetic[i])". */
+static void put_sum(writer *w, const nh_short *s, const char *text)
+{
+    if (s->index) {
+        nh_text_add_plain(&w->out, "sum(");
+        put_slice(w, &s->range);
+        mark(w, s->place, true);
+        nh_text_add_plain(&w->out, ": ");
+    }
+    put_text(w, s, text);
+    if (s->index)
+        nh_text_add_plain(&w->out, ")");
+}
+
 /* A statement, for all members of a family: "let for i in 1..N: $at[i] = ...", "constraint $touch
- * for i in 1..N: ...". */
+ * for i in 1..N: ...", "dissipation sum(i in 1..N: ...)". */
 static void put_statement(writer *w, const nh_short *s, const char *text)
 {
     mark(w, s->place, true);
@@ -121,6 +135,10 @@ static void put_statement(writer *w, const nh_short *s, const char *text)
                     (int)length, name);
         put_range(w, s);
         text = name + length + strlen(": ");
+    } else if (s->index && strncmp(text, "dissipation", word - 1) == 0) {
+        nh_text_add_bytes(&w->out, text, word);
+        put_sum(w, s, text + word);
+        return;
     } else if (s->index) {
         nh_text_add_bytes(&w->out, text, word);
         put_range(w, s);
@@ -259,15 +277,7 @@ static void put_term(writer *w, const nh_short *s, const char *term, bool first)
         nh_text_add(&w->out, " %c ", *term);
     else if (*term == '-')
         nh_text_add_plain(&w->out, "-");
-    if (s->index) {
-        nh_text_add_plain(&w->out, "sum(");
-        put_slice(w, &s->range);
-        mark(w, s->place, true);
-        nh_text_add_plain(&w->out, ": ");
-    }
-    put_text(w, s, term + 2);
-    if (s->index)
-        nh_text_add_plain(&w->out, ")");
+    put_sum(w, s, term + 2);
 }
 
 static void put_lagrangian(writer *w)

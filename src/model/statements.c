@@ -4,6 +4,7 @@
 
 #include "base/status.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -206,12 +207,24 @@ static bool read_head(nh_parser *p, nh_statement *s, nh_symbol *symbol)
     return !index || read_own_index(p, s, symbol);
 }
 
-/* `observe NAME` without an expression shows a let under its own name. */
+/* `observe NAME` and `observe NAME[2]` without an expression show a let under its own name. */
 static bool shows_let(nh_parser *p, const nh_statement *s)
 {
     const nh_token next = nh_peek(p, 1);
     return s->kind == STATEMENT_OBSERVE && !s->loop &&
-           (nh_at_sign(p, 1, ',') || next.kind == TOKEN_LINE || next.kind == TOKEN_END);
+           (nh_at_sign(p, 1, ',') || nh_at_sign(p, 1, '[') || next.kind == TOKEN_LINE ||
+            next.kind == TOKEN_END);
+}
+
+/* What was read since this token, without spaces. */
+static const char *written_since(nh_parser *p, const nh_token *first)
+{
+    const size_t length = (size_t)(p->previous.text + p->previous.length - first->text);
+    char *name = nh_parser_take(p, length + 1);
+    for (size_t i = 0, k = 0; name && i < length; i++)
+        if (!isspace((unsigned char)first->text[i]))
+            name[k++] = first->text[i];
+    return name;
 }
 
 static void read_shown(nh_parser *p, nh_statement *s)
@@ -219,12 +232,15 @@ static void read_shown(nh_parser *p, nh_statement *s)
     const nh_token token = nh_peek(p, 0);
     nh_item *item = nh_add_item(p, s, token.place);
     nh_symbol *symbol = item ? nh_parser_take(p, sizeof *symbol) : NULL;
-    if (!symbol || !(symbol->name = nh_parser_name(p, &token)))
+    if (!symbol || !(symbol->body = nh_read_expression(p)) ||
+        !(symbol->name = written_since(p, &token)))
         return;
     symbol->kind = SYMBOL_OBSERVABLE;
     symbol->place = token.place;
     item->symbol = symbol;
-    symbol->body = nh_read_expression(p);
+    if (symbol->body->kind != AST_NAME)
+        p->lexer.status = nh_fail_at(p->lexer.report, p->lexer.source, token.place,
+                                     "an expression needs a name; expected 'observe NAME = ...'");
     const nh_symbol *other = nh_symbols_find(&p->model->shown_names, symbol->name);
     if (p->lexer.status)
         return;

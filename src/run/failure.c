@@ -52,6 +52,27 @@ static nh_status name_the_cause(const nh_run *run, const nh_clock *clock, int me
     return found != NH_OK ? found : otherwise;
 }
 
+/* Whether accelerations are numbers at the last good state. Those that inputs decide are taken to
+ * be. */
+static bool has_accelerations(const nh_run *run, const nh_clock *clock, int member)
+{
+    const int n = run->system->shape.n, m = run->system->shape.m;
+    const size_t room = (size_t)(run->system->coordinates + 2 * n + m);
+    double t = nh_clock_at(clock, run->steps);
+    double *q = run->system->shape.inputs > 0 ? NULL : calloc(room + 1, sizeof *q);
+    bool fine = true;
+    if (!q)
+        return true;
+    double *v = q + run->system->coordinates, *a = v + n;
+    (void)nh_run_ended(run, member, &t);
+    nh_run_inner_state(run, member, NULL, q, v);
+    if (nh_system_evaluate(run->system, NH_FN_ACCELERATION, t, q, v, NULL, a, NULL) == NH_OK)
+        for (int i = 0; i < n; i++)
+            fine = fine && isfinite(a[i]);
+    free(q);
+    return fine;
+}
+
 static bool is_stop(int kernel_status)
 {
     return kernel_status == NH_KERNEL_STOPPED || kernel_status == NH_KERNEL_REFUSED;
@@ -296,6 +317,12 @@ nh_status nh_describe_failure(nh_run *run, const nh_clock *clock, const nh_step_
         nh_fail(report, status, "%sstep %lld, t = %.10g: a user function %s", at.who, at.step, at.t,
                 f->kernel_status == NH_KERNEL_STOPPED ? "asked to stop"
                                                       : "could not be evaluated there");
+    else if ((status == NH_NOT_CONVERGED || status == NH_NOT_FINITE) &&
+             !has_accelerations(run, clock, f->member))
+        status = nh_fail(report, NH_NOT_FINITE,
+                         "%sstep %lld, t = %.10g: the accelerations give no number %s, as 1/x does "
+                         "at x = 0, so the motion cannot be continued",
+                         at.who, at.step, at.t, at.step == 1 ? "at the start" : "there");
     else if (status == NH_NOT_CONVERGED)
         describe_unsolved(clock, f, &at, report);
     else

@@ -132,7 +132,20 @@ dissipation c/2*l'^2
 dissipation 0.3/2*piston'^2
 """, """start x = 0.3, z = 1, y' = 0.4, s = 0.1
 """)
-MACHINES = {"bicycle": BICYCLE, "segway": SEGWAY, "trailers": TRAILERS, "spherical-robot": ROBOT, "routh": ROUTH,
+CHAIN = ("""parameter N = 4, k = 5, c = 0.3
+coordinate x[1..N]
+let for i in 1..N: p[i] = (x[i], i^2/10)
+""", """body bead for i in 1..N: mass 2*i at p[i]
+spring for i in 1..N-1: p[i], p[i+1] stiffness k*i length 0.5 damping c
+damper for i in 2..N: p[i], (0, 0) damping 0.1
+""", """let for i in 1..N-1: l[i] = norm(p[i] - p[i+1])
+let for i in 2..N: d[i] = norm(p[i] - (0, 0))
+lagrangian sum(i in 1..N: 2*i/2*dot(p[i]', p[i]')) - sum(i in 1..N-1: k*i/2*(l[i] - 0.5)^2)
+dissipation sum(i in 1..N-1: c/2*l[i]'^2)
+dissipation sum(i in 2..N: 0.1/2*d[i]'^2)
+""", """start x[1] = 0.1, x[2] = 0.4, x[3] = 0.8, x[4] = 1.5
+""")
+MACHINES = {"chain": CHAIN, "bicycle": BICYCLE, "segway": SEGWAY, "trailers": TRAILERS, "spherical-robot": ROBOT, "routh": ROUTH,
             "springs": SPRINGS}
 METHODS = {"dop853": "--step=0.01", "gauss:stages=2": "--step=0.02", "dopri5": "--tolerance=1e-7"}
 
@@ -214,6 +227,38 @@ def test_touching():
         check(max(abs(a - b) for a, b in zip(one, two)) < 1e-11, "the same motion")  # measured 4e-14
         loads = column(free, "load", "--method", "dop853", "--step", "0.002", "--time", "1")
         check(min(loads) > 5 and max(loads) < 100, f"{min(loads)} to {max(loads)}")
+
+
+def test_solved_start():
+    """A start may be solved for a height that only the condition of a wheel determines."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = written(folder, "unicycle", """coordinate x, y, z
+coordinate yaw, lean, s angle
+gravity (0, 0, -9.81)
+wheel w radius 0.3 mass 2 inertia (0.1, 0.18) at (x, y, z) attitude turn((0, 0, 1), yaw)*turn((1, 0, 0), lean) axis (0, 1, 0) spin s
+start lean = 0.4, s' = 3
+start solve z, x', y', z'
+""")
+        found = nonholo.json("run", path, "--method", "gauss", "--step", "1", "--steps", "0")
+        check(abs(found["q"][2] - 0.3 * math.cos(0.4)) < 1e-14 and abs(found["v"][0] - 0.9) < 1e-14, str(found))
+
+
+def test_members():
+    """Members of families and components under their own names."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = written(folder, "chain", CHAIN[0] + CHAIN[1] + CHAIN[3] + "observe bead.velocity[2], p[3], spring1.length[ 1 ]\n")
+        found = nonholo.json("run", path, "--time", "0.1")["observables"]
+        check(set(found) == {"bead.velocity[2][1]", "bead.velocity[2][2]", "p[3][1]", "p[3][2]", "spring1.length[1]"}, str(found))
+
+
+def test_undefined_start():
+    """The direction of a spring whose ends coincide."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = written(folder, "ends", "coordinate x, y\nbody b mass 1 at (x, y)\nspring b.at, (0, 0) stiffness 3 length 0.1\n")
+        for how in (), ("--method", "gauss", "--step", "0.1"):
+            done = nonholo("run", path, "--time", "1", *how)
+            check(done.returncode == 1 and "t = 0: the accelerations give no number at the start, as 1/x does at x = 0" in done.stderr,
+                  done.stderr)
 
 
 def test_forces():
