@@ -71,9 +71,10 @@ typedef struct nh_kernel_io {
     double *row, *wrapped;
     long long row_from, every;
     /* If `node` is given, a method that chooses its own steps stores the end of each: t, the
-     * numbers of steps taken and of attempts rejected, q, v, v', revolutions taken off. When there
-     * is no room left it stops with NH_KERNEL_FULL, and continues when it is called again. One lane
-     * only. */
+     * numbers of steps taken and of attempts rejected, its length, q, v, v', revolutions taken off.
+     * When there is no room left it stops with NH_KERNEL_FULL, and continues when it is called
+     * again. One lane only. Where kernels compute with derivatives (dual.h), the nodes are those of
+     * another run of the same step, and steps of these lengths are taken. */
     double *node;
     long long nodes, nodes_max;
     /* A time beyond which such a method must not evaluate anything; 0: none. */
@@ -89,7 +90,7 @@ typedef struct nh_kernel_io {
 } nh_kernel_io;
 
 /* How many numbers a node has. */
-#define NH_NODE_SIZE(n, angles) (3 + 3 * (n) + (angles))
+#define NH_NODE_SIZE(n, angles) (4 + 3 * (n) + (angles))
 
 /* Adds full revolutions back: 2 pi in two parts, as it was subtracted. */
 static inline double nh_whole_angle(double wrapped, double revolutions)

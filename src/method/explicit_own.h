@@ -217,25 +217,40 @@ static inline mask is_blurred(const kernel *k, real h, real error)
 }
 
 /* Stores the end of an own step, for callers that look between the steps. */
-#define NODE_TURNS(place, coordinate) row[3 + 3 * N + (place)] = LANE(f->turns[2 * (place)], 0);
+#define NODE_TURNS(place, coordinate) row[4 + 3 * N + (place)] = LANE(f->turns[2 * (place)], 0);
 static inline void note_node(kernel *k, const flow *f)
 {
-#if LANES == 1
+#ifdef NH_DUAL
+    (void)f;
+    k->io->nodes++;
+#elif LANES == 1
     double *row = k->io->node + k->io->nodes++ * NH_NODE_SIZE(N, k->io->shape->angles);
     row[0] = k->t + (k->memory[BEGIN] + k->memory[LENGTH]);
     row[1] = k->memory[ACCEPTED];
     row[2] = k->memory[REJECTED];
+    row[3] = k->memory[LENGTH];
     EACH(i, N)
     {
-        row[3 + i] = f->y[i];
-        row[3 + N + i] = f->y[N + i];
-        row[3 + 2 * N + i] = f->slope[N + i];
+        row[4 + i] = f->y[i];
+        row[4 + N + i] = f->y[N + i];
+        row[4 + 2 * N + i] = f->slope[N + i];
     }
     EACH_ANGLE(NODE_TURNS)
 #else
     (void)k, (void)f;
 #endif
 }
+
+/* The length of the next step, if another run of it has chosen it. */
+#ifdef NH_DUAL
+static inline const double *known_length(const kernel *k)
+{
+    const int size = NH_NODE_SIZE(N, k->io->shape->angles);
+    return k->io->node ? k->io->node + k->io->nodes * size + 3 : 0;
+}
+#else
+#define known_length(k) ((const double *)0)
+#endif
 
 /* Chooses the length of the next attempt, given the factor by which it may grow. */
 static inline void learn(kernel *k, mask open, mask good, mask blurred, real h, real error,
@@ -287,13 +302,14 @@ static inline int attempt(kernel *k, const flow *f, mask open, real end, real *s
     real kinetic = k->memory[KINETIC], error;
     const real begin = k->memory[BEGIN] + k->memory[LENGTH];
     const scalar t = k->t + LANE(begin, 0);
-    real h = frozen_(k->memory[NEXT]);
+    const double *known = known_length(k);
+    real h = known ? broadcast(*known) : frozen_(k->memory[NEXT]);
     if (k->io->bound != 0) {
         const real room = broadcast(k->io->bound - k->t) - begin;
-        h = select_(less(room, h), room, h);
+        h = select_(known ? ~less(h, room) : less(room, h), room, h);
     }
     TRY_(explore(k, f, t, h, slope, rise, y1, late, unit, &kinetic, &error));
-    const mask fine = open & less(error, broadcast(1)), coarse = open & ~fine;
+    const mask fine = known ? open : open & less(error, broadcast(1)), coarse = open & ~fine;
     mask blurred = any(coarse) ? coarse & is_blurred(k, h, error) : coarse;
     const mask passed = fine | blurred;
     mask lost = open & ~open;

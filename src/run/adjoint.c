@@ -58,7 +58,10 @@ static nh_status make_room(nh_adjoint *a, nh_report *report)
     a->numbers = run->state_size - (size_t)run->system->shape.inputs + a->inputs;
     a->block = nh_aligned_doubles(a->numbers * WIDTH);
     a->engine.scratch = nh_aligned_doubles((2 * scratch + 64) * WIDTH);
-    return a->block && a->engine.scratch && nh_recorder_open(&a->recorder, (size_t)a->shape.n)
+    const bool repeats = a->own && nh_repeats_own_steps(run);
+    a->own_steps = repeats ? nh_aligned_doubles(nh_own_room(run)) : NULL;
+    return a->block && a->engine.scratch && (a->own_steps || !repeats) &&
+                   nh_recorder_open(&a->recorder, (size_t)a->shape.n)
                ? NH_OK
                : nh_fail_memory(report);
 }
@@ -95,6 +98,7 @@ void nh_adjoint_free(nh_adjoint *a)
     nh_engine_free(&a->plain);
     nh_engine_free(&a->product);
     free(a->engine.scratch);
+    free(a->own_steps);
     nh_recorder_close(&a->recorder);
     nh_system_free(a->own);
     free(a->block);
@@ -150,6 +154,8 @@ static bool record(nh_adjoint *a, const nh_leg *leg, double bound, const double 
 
 static int take_step(nh_adjoint *a, nh_kernel_io *io)
 {
+    if (a->own_steps)
+        return nh_take_own_step(a->run, a->engine.kernel, io, a->own_steps);
     return nh_kernel_advance_team(a->engine.kernel, io, 1, 1);
 }
 
@@ -161,6 +167,8 @@ static int take_start(nh_adjoint *a, nh_kernel_io *io)
 bool nh_adjoint_step(nh_adjoint *a, const nh_leg *leg, double bound, const double *before,
                      double *d)
 {
+    if (a->own_steps)
+        memcpy(a->own_steps, before, a->run->state_size * sizeof *before);
     return record(a, leg, bound, before, d, take_step);
 }
 

@@ -21,6 +21,7 @@ typedef struct nh_adjoint {
     engine engine;         /* that of the kernel, which calls the recorder */
     nh_recorder recorder;
     nh_recorded *block;     /* the state of a step */
+    double *own_steps;      /* room for steps that the method chooses; NULL: they need none */
     size_t inputs, numbers; /* with parameters: given from outside, and in a block */
 } nh_adjoint;
 

@@ -14,8 +14,9 @@
 
 #include "run/attach.h"
 
-/* The layout of a node: t, own steps taken and attempts rejected, q, v, v', revolutions. */
-enum { NODE_T, NODE_TAKEN, NODE_GIVEN_UP, NODE_Q };
+/* The layout of a node: t, own steps taken and attempts rejected, the length of the last one, q, v,
+ * v', revolutions. */
+enum { NODE_T, NODE_TAKEN, NODE_GIVEN_UP, NODE_LENGTH, NODE_Q };
 
 /* What is stored about a member, all as numbers. */
 enum {

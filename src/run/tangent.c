@@ -88,6 +88,10 @@ static bool make_room(nh_tangent *t, const nh_run *run)
     if (!t->node || !t->blocks || !t->time || !t->engine.scratch || !t->values || !t->normals ||
         !t->table)
         return false;
+    const bool repeats = t->own && nh_repeats_own_steps(run);
+    t->plain = repeats ? nh_aligned_doubles(nh_own_room(run)) : NULL;
+    if (repeats && !t->plain)
+        return false;
     t->saved = t->blocks + passes * t->block_size;
     t->at = t->saved + passes * t->block_size;
     t->beside = t->at + t->block_size;
@@ -176,6 +180,7 @@ void nh_tangent_free(nh_tangent *t)
     free(t->time);
     free(t->values);
     free(t->node);
+    free(t->plain);
     free(t);
 }
 
@@ -322,10 +327,65 @@ static int step_in_pieces(nh_run *run, const nh_kernel_io *io, double *block)
     return status;
 }
 
+bool nh_repeats_own_steps(const nh_run *run)
+{
+    return nh_run_adapts(run) && run->choice.method->keeps_nodes;
+}
+
+size_t nh_own_room(const nh_run *run)
+{
+    const nh_shape *s = &run->system->shape;
+    return run->state_size + NH_OWN_NODES * (size_t)NH_NODE_SIZE(s->n, s->angles);
+}
+
+int nh_take_own_step(const nh_run *run, const nh_kernel *kernel, nh_kernel_io *io, double *plain)
+{
+    engine *careful = (engine *)&run->careful; /* which keeps nothing */
+    const nh_leg leg = {.clock = {io->time, io->step}};
+    nh_kernel_io own = nh_kernel_arguments(run, careful, plain, 1, &leg, io->index);
+    int status, of_own;
+    own.bound = io->bound;
+    own.node = io->node = plain + run->state_size;
+    do {
+        own.nodes_max = NH_OWN_NODES;
+        own.nodes = io->nodes = 0;
+        of_own = nh_kernel_advance_team(careful->kernel, &own, 1, 1);
+        if (of_own != NH_KERNEL_OK && of_own != NH_KERNEL_FULL)
+            return of_own;
+        io->nodes_max = own.nodes;
+        status = nh_kernel_advance_team(kernel, io, 1, 1);
+    } while (of_own == NH_KERNEL_FULL && status == NH_KERNEL_FULL);
+    return status;
+}
+
+/* The values of a block, as the run has them. */
+static void give_values(nh_run *run, double *block, double *plain)
+{
+    const size_t inputs = (size_t)run->system->shape.inputs, rest = run->state_size - inputs,
+                 first = nh_tangent_first_input(run);
+    for (size_t i = 0; i < rest; i++)
+        plain[i] = *nh_tangent_number(block, i);
+    for (size_t i = 0; i < inputs; i++)
+        plain[rest + i] = *nh_tangent_number(block, first + i);
+}
+
+static int take_own_steps(nh_run *run, nh_kernel_io *io, double *block, int64_t steps)
+{
+    nh_tangent *t = run->tangents;
+    int status = NH_KERNEL_OK;
+    for (int64_t i = 0; i < steps && status == NH_KERNEL_OK; i++) {
+        give_values(run, block, t->plain);
+        status = nh_take_own_step(run, t->engine.kernel, io, t->plain);
+    }
+    return status;
+}
+
 int nh_tangent_take_steps(nh_run *run, nh_kernel_io *io, double *block, const double *saved,
                           int64_t steps)
 {
     nh_tangent *t = run->tangents;
+    if (t->plain)
+        return take_own_steps(run, io, block, steps);
     const int64_t from = io->index, to = from + steps;
     int status = nh_kernel_advance_team(t->engine.kernel, io, 1, steps);
     if (status == NH_KERNEL_NOT_CONVERGED && run->parts > 1) { /* it stopped in mid-step */

@@ -45,6 +45,8 @@ struct nh_tangent {
     double reached, met_at; /* where methods choose their steps: the time of the derivatives, and of
                                the last event */
     double *node;           /* the state there, as for events */
+    double *plain; /* where parameters are varied and the method chooses its steps: a block of
+                      values, and nodes */
 };
 
 /* Gives a run derivatives in `count` directions, all zero at first; `parameters`: also by
@@ -117,6 +119,14 @@ void nh_tangent_take_values(nh_run *run, const double *from, int lanes, int lane
  * repeated in pieces. */
 int nh_tangent_take_steps(nh_run *run, nh_kernel_io *io, double *block, const double *saved,
                           int64_t steps);
+/* One step of a method that chooses its own, by a kernel over numbers with derivatives or recorded
+ * ones, from the state `plain` of the run: in the same own steps, since what varies parameters has
+ * values that differ by round-off, which decides about steps at fine tolerances. `plain` is one
+ * block, and has room for NH_OWN_NODES nodes behind it. */
+enum { NH_OWN_NODES = 32 };
+bool nh_repeats_own_steps(const nh_run *run);
+size_t nh_own_room(const nh_run *run);
+int nh_take_own_step(const nh_run *run, const nh_kernel *kernel, nh_kernel_io *io, double *plain);
 /* Arguments of the kernel for a block. */
 nh_kernel_io nh_tangent_arguments(nh_run *run, double *block, const nh_leg *leg, int64_t index);
 /* Evaluates a function at a block's state, time t with derivatives `moves` (NULL: none). */

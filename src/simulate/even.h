@@ -5,8 +5,9 @@
 
 #include <nonholo.h>
 
-/* A step for dop853 if nothing accelerates in a state; otherwise 0. */
-nh_status nh_even_step(const nh_system *system, double t, const double *q, const double *v,
-                       double *step, nh_report *report);
+/* A step for dop853 if nothing accelerates in a state, at any time from t on for as long as `time`;
+ * otherwise 0. */
+nh_status nh_even_step(const nh_system *system, double t, double time, const double *q,
+                       const double *v, double *step, nh_report *report);
 
 #endif

@@ -185,7 +185,8 @@ static nh_status freeze_steps(nh_fit_problem *p, nh_fit_run *r, nh_report *repor
     nh_run_free(run);
     if (status == NH_OK)
         status =
-            nh_even_step(r->varied.system, p->start.t, r->varied.q, r->varied.v, &even, report);
+            nh_even_step(r->varied.system, p->start.t, r->data->t[r->data->rows - 1] - p->start.t,
+                         r->varied.q, r->varied.v, &even, report);
     r->longest = even > 0 ? even : INFINITY; /* nothing limits the steps, but changes do */
     return status;
 }

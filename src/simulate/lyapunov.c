@@ -149,7 +149,9 @@ static nh_status find_start(nh_lyapunov *l, nh_report *report)
 static nh_status resolve_even_motion(nh_lyapunov *l, nh_run_options *how, nh_report *report)
 {
     double step = 0;
-    const nh_status status = nh_even_step(l->system, l->t0, l->q, l->v, &step, report);
+    const double period = nh_mechanics_period(l->system->mechanics);
+    const nh_status status =
+        nh_even_step(l->system, l->t0, period > 0 ? period : how->time, l->q, l->v, &step, report);
     if (status != NH_OK || !(step > 0))
         return status;
     how->step = how->time / ceil(how->time / step / INTERVALS) / INTERVALS;

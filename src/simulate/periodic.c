@@ -34,7 +34,7 @@ static nh_status choose_period(nh_periodic *p, double given, nh_report *report)
                        nh_system_name(p->system));
     else if (!s->forced) {
         double even;
-        nh_status status = nh_even_step(p->system, s->t0, s->q, s->v, &even, report);
+        nh_status status = nh_even_step(p->system, s->t0, 0, s->q, s->v, &even, report);
         if (status == NH_OK && even > 0 && nh_orbit_norm(s->velocities, s->v) == 0)
             return nh_orbit_is_rest(report);
         if (status == NH_OK)

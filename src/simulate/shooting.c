@@ -309,7 +309,7 @@ static nh_status make_run(const nh_shooting *s, double time, nh_run **run, int64
         how.step = time / fmax(1, round(time / how.step));
     else if (!how.method) {
         double even = 0;
-        const nh_status status = nh_even_step(present(s), s->t0, s->q, s->v, &even, report);
+        const nh_status status = nh_even_step(present(s), s->t0, time, s->q, s->v, &even, report);
         if (status != NH_OK)
             return status;
         if (even > 0) {
