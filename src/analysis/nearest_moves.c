@@ -120,6 +120,17 @@ static double normal(const stage *p, const double *matrices, int a, int i)
     return matrices[n * n + (p->first + a) * n + p->free[i]];
 }
 
+/* Whether a row does not depend on the unknowns but for round-off, as that of a blade at a right
+ * angle to a velocity that is to follow: cos(pi/2) is 6e-17. */
+static bool is_rounding(const stage *p, int a)
+{
+    const double *row = p->K + p->s->n * p->s->n + (p->first + a) * p->s->n;
+    double free = 0;
+    for (int i = 0; i < p->f; i++)
+        free += normal(p, p->K, a, i) * normal(p, p->K, a, i);
+    return sqrt(free) <= rounding * sqrt(dot(p->s->n, row, row));
+}
+
 /* The metric, and the independent rows of J by a Gram-Schmidt process with pivots. */
 static void find_normals(stage *p)
 {
@@ -128,7 +139,7 @@ static void find_normals(stage *p)
     for (int a = 0; a < p->rows; a++) {
         double *J = p->J + a * f;
         for (int i = 0; i < f; i++)
-            J[i] = normal(p, p->K, a, i);
+            J[i] = is_rounding(p, a) ? 0 : normal(p, p->K, a, i);
         solve_lower(f, p->L, J);
         p->length[a] = sqrt(dot(f, J, J));
         for (int i = 0; i < f && p->length[a] > 0; i++)

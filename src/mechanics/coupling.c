@@ -166,7 +166,7 @@ static nh_expr driver_potential(nh_mechanics *s, int driver)
     for (size_t i = 0; n.kind == NH_SUM && i < n.count; i++) {
         nh_operand o = nh_look(g, V).operand[i];
         int on = only_coordinate(g, o.expr);
-        if (on == driver)
+        if (on == driver || on == -1) /* a parameter, like a number */
             result = nh_add(g, result, nh_scale(g, o.number, o.expr));
         else if (on == -2 && split) {
             nh_partials d;

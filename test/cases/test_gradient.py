@@ -139,9 +139,23 @@ def case_families_of_parameters(program, folder):
 
 
 def case_derivatives_are_verified_by_differences(program, folder):
-    for model in "ball-in-bowl", "fourbar-skate", "chaplygin-sleigh", "two-wheeled-robot":
+    for model in "ball-in-bowl", "fourbar-skate", "chaplygin-sleigh", "two-wheeled-robot", "pendulum-cvt", "knife-edge":
         found = program.json("run", model, "--sensitivity", "all", "--verify", "--method", "gauss:stages=2", "--step", "0.01", "--steps", "5")
         check(found["verify"]["difference"] < 1e-9, f"{model}: {found['verify']}")
+
+
+def case_own_steps_at_fine_tolerances(program, folder):
+    """Round-off decides which steps are taken: those with derivatives by parameters are the run's all the same. Found 5e-12."""
+    def by(tolerance, command=("run", "--sensitivity")):
+        return program.json(command[0], "benchmark-bicycle", command[1], "w,c", *command[2:], "--tolerance", tolerance, "--time", "1")
+
+    fine, coarse = by("1e-13")["sensitivity"], by("5e-13")["sensitivity"]
+    back = by("5e-13", ("gradient", "--by", "--of", "y"))["gradient"]
+    for name in "w", "c":
+        for kind in "q", "v":
+            for i, (a, b) in enumerate(zip(coarse[name][kind], fine[name][kind])):
+                close(a, b, 2e-10, f"{kind}[{i}] by {name}")
+        close(back[name], coarse[name]["q"][1], 1e-12, f"y by {name}, backwards")
 
 
 def case_integrals(program, folder):
