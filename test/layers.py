@@ -36,6 +36,11 @@ for path in sorted(glob.glob(root + "/src/*/*.c")):
     text = open(path).read()
     if folder in order[order.index("method"):] and re.search(r"(kernel|\be)->(start|advance)\(|kernel->\w+->", text):
         callers.add(folder + "/" + name)
+    kept = set(re.findall(r"\b(\w+) = run->(?:\w+->)?\1;", text))
+    for field in sorted(kept):
+        checked += 1
+        if re.search(r"\brun->(?:\w+->)?%s = (?:[\w.>\[\]-]*[.>])?%s;" % (field, field), text):
+            wrong.append("src/%s/%s: run->%s is kept and put back: let what is in use have a place of its own" % (folder, name, field))
     described.update(re.findall(r"^const nh_attachment nh_attachment_(\w+) =", text, re.M))
     for function, body in functions(text):
         checked += 1

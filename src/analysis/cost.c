@@ -38,14 +38,14 @@ nh_status nh_count_evaluations(const nh_system *system, const nh_run_options *wa
         status = nh_run_advance(run, WARM_UP, report);
     if (status == NH_OK) {
         int64_t count = 0;
-        counter c = {.self = run->careful.self, .count = &count};
+        counter c = {.self = run->engines->careful.self, .count = &count};
         for (int fn = 0; fn < NH_FN_COUNT; fn++) {
-            c.call[fn] = run->careful.call[fn];
-            run->careful.call[fn] = count_call;
+            c.call[fn] = run->engines->careful.call[fn];
+            run->engines->careful.call[fn] = count_call;
         }
         for (int fn = NH_FN_COUNT; fn < NH_CALLS; fn++) /* these are several evaluations */
-            run->careful.call[fn] = NULL;
-        run->careful.self = &c;
+            run->engines->careful.call[fn] = NULL;
+        run->engines->careful.self = &c;
         status = nh_run_advance(run, COUNTED, report);
         *per_step = (double)count / COUNTED;
     }

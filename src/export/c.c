@@ -179,7 +179,7 @@ static nh_status add_kernel(nh_text *out, const nh_export_job *job, bool with_ne
                         .composed = run->parts > 1,
                         .exported = true,
                         .with_newton = with_newton};
-    memcpy(what.tape, run->careful.interpreter.tape, sizeof what.tape);
+    memcpy(what.tape, run->engines->careful.interpreter.tape, sizeof what.tape);
     const nh_fn_set also = also_called(job);
     nh_status status = NH_OK;
     for (int fn = 0; fn < NH_FN_COUNT && status == NH_OK; fn++)
@@ -370,7 +370,7 @@ static sizes sizes_of(const nh_export_job *job, bool with_newton)
     PRINT(n, s->n, 1);
     PRINT(angles, s->angles, 1);
     PRINT(memory, job->run->memory, 1);
-    PRINT(work, with_newton ? job->run->careful.scratch_size : 0, 1);
+    PRINT(work, with_newton ? job->run->engines->careful.scratch_size : 0, 1);
     PRINT(inputs, s->inputs, 0);
     PRINT(given, s->inputs, 1);
 #undef PRINT

@@ -85,14 +85,15 @@ static nh_status emit(nh_text *source, const nh_run *run, nh_report *report)
                         .lanes = run->group[0].lanes,
                         .compensated = run->compensated,
                         .composed = run->parts > 1};
-    memcpy(what.tape, run->careful.interpreter.tape, sizeof what.tape);
+    memcpy(what.tape, run->engines->careful.interpreter.tape, sizeof what.tape);
     return nh_emit(source, &what, report);
 }
 
 static void use_compiled(nh_run *run)
 {
-    run->compiled = (engine){.kernel = run->loaded.kernel, .self = run->careful.self};
-    run->backend = NH_BACKEND_COMPILED;
+    run->engines->compiled =
+        (engine){.kernel = run->engines->loaded.kernel, .self = run->engines->careful.self};
+    run->engines->backend = NH_BACKEND_COMPILED;
 }
 
 nh_status nh_run_compile(nh_run *run, nh_report *report)
@@ -100,7 +101,8 @@ nh_status nh_run_compile(nh_run *run, nh_report *report)
     nh_text source = {0};
     nh_status status = emit(&source, run, report);
     if (status == NH_OK)
-        status = nh_compile(&run->loaded, &source, variant_of(run), &run->patience, report);
+        status =
+            nh_compile(&run->engines->loaded, &source, variant_of(run), &run->patience, report);
     nh_text_free(&source);
     if (status == NH_OK)
         use_compiled(run);
@@ -136,7 +138,7 @@ static void end_compilation(nh_run *run)
     nh_trial *t = &run->trial;
     nh_compilation *done = t->compilation;
     t->compilation = NULL;
-    t->open = nh_compile_end(&run->loaded, done, &run->patience, &report) == NH_OK;
+    t->open = nh_compile_end(&run->engines->loaded, done, &run->patience, &report) == NH_OK;
     if (!t->open) {
         remark_no_kernel(run, &report);
         return;
@@ -152,7 +154,7 @@ static void end_trial(nh_run *run)
     nh_trial *t = &run->trial;
     const bool slower =
         t->step_seconds[NH_BACKEND_COMPILED] > SLOWER * t->step_seconds[NH_BACKEND_TAPE];
-    run->backend = slower ? NH_BACKEND_TAPE : NH_BACKEND_COMPILED;
+    run->engines->backend = slower ? NH_BACKEND_TAPE : NH_BACKEND_COMPILED;
     t->open = false;
 }
 
@@ -163,11 +165,12 @@ static void note_turn(nh_run *run, int64_t steps, double seconds)
     t->turn_seconds += seconds;
     if (t->turn_seconds < CHUNK_SECONDS / 2)
         return;
-    double *best = t->step_seconds + run->backend;
+    double *best = t->step_seconds + run->engines->backend;
     *best = fmin(*best, t->turn_seconds / (double)t->turn_steps);
     t->turn_steps = 0;
     t->turn_seconds = 0;
-    run->backend = run->backend == NH_BACKEND_TAPE ? NH_BACKEND_COMPILED : NH_BACKEND_TAPE;
+    run->engines->backend =
+        run->engines->backend == NH_BACKEND_TAPE ? NH_BACKEND_COMPILED : NH_BACKEND_TAPE;
     if (--t->turns == 0)
         end_trial(run);
 }
@@ -177,8 +180,8 @@ static double tape_lines(const nh_run *run)
 {
     double lines = 0;
     for (int fn = 0; fn < NH_FN_COUNT; fn++)
-        if (run->careful.interpreter.tape[fn])
-            lines += (double)run->careful.interpreter.tape[fn]->lines;
+        if (run->engines->careful.interpreter.tape[fn])
+            lines += (double)run->engines->careful.interpreter.tape[fn]->lines;
     if (nh_method_point_calls(run->choice.method) && run->group[0].lanes == 1)
         lines *= 2; /* over one number and over four */
     return lines;

@@ -43,7 +43,7 @@ static int step_in_pieces(const careful *c, int cuts, bool rows, nh_kernel_io *i
     nh_run *run = c->run;
     double part[2 * NH_PARTS_MAX * 2 * CUTS_MAX];
     copy_lane(run->lane_state, 1, 0, c->g->block, c->g->lanes, c->lane, run->state_size);
-    *io = nh_kernel_arguments(run, &run->careful, run->lane_state, 1, c->leg, c->index);
+    *io = nh_kernel_arguments(run, &run->engines->careful, run->lane_state, 1, c->leg, c->index);
     if (!rows)
         io->row = io->wrapped = NULL;
     if (cuts > 1) {
@@ -57,7 +57,7 @@ static int step_in_pieces(const careful *c, int cuts, bool rows, nh_kernel_io *i
         io->parts = parts;
         io->part = part;
     }
-    const int status = nh_kernel_advance(run, &run->careful, io, 1);
+    const int status = nh_kernel_advance(run, &run->engines->careful, io, 1);
     io->part = run->part;
     return status;
 }
@@ -114,7 +114,7 @@ static int careful_lane(const careful *c, nh_kernel_io *io)
 bool nh_careful_step(nh_run *run, group *g, const nh_leg *leg, int64_t index, bool starting,
                      nh_step_failure *f)
 {
-    engine *e = &run->careful;
+    engine *e = &run->engines->careful;
     for (int lane = 0; lane < g->lanes; lane++) {
         if (g->retired >> lane & 1)
             continue;

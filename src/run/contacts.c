@@ -99,36 +99,16 @@ static nh_status create(nh_run *run, const nh_run_options *options, nh_report *r
     return status;
 }
 
-/* The run keeps its own engines while it has a gear; its checks do not know of modes. */
+/* Its checks do not know of modes. */
 static nh_status allocate(nh_run *run, nh_report *report)
 {
     (void)report;
-    nh_contacts *c = run->contacts;
-    if (!c)
-        return NH_OK;
-    run->unwatched = true;
-    run->trial.open = false;
-    c->own.careful = run->careful;
-    c->own.fast = run->fast;
-    c->own.compiled = run->compiled;
-    c->own.loaded = run->loaded;
-    c->own.backend = run->backend;
+    if (run->contacts) {
+        run->unwatched = true;
+        run->trial.open = false;
+        run->crossings->needs_slope = true;
+    }
     return NH_OK;
-}
-
-static void put_own(nh_run *run)
-{
-    const nh_contacts *c = run->contacts;
-    if (c->present < 0)
-        return;
-    run->careful = c->own.careful;
-    run->fast = c->own.fast;
-    run->compiled = c->own.compiled;
-    run->loaded = c->own.loaded;
-    run->backend = c->own.backend;
-    /* those of the events belong to the gear's run */
-    if (run->crossings)
-        run->crossings->engine = (engine){0};
 }
 
 static void free_all(nh_run *run)
@@ -136,7 +116,6 @@ static void free_all(nh_run *run)
     nh_contacts *c = run->contacts;
     if (!c)
         return;
-    put_own(run);
     for (int i = 0; i < c->gears; i++) {
         nh_engine_free(&c->gear[i].observe);
         nh_run_free(c->gear[i].run);
@@ -222,21 +201,13 @@ nh_status nh_contacts_engage(nh_run *run, const double *inputs, nh_report *repor
     }
     nh_crossings *w = run->crossings;
     const nh_run *gear = c->gear[index].run;
-    if (c->present < 0)
-        nh_engine_free(&w->engine);
     c->present = index;
-    run->shape = &gear->system->shape;
-    run->careful = gear->careful;
-    run->fast = gear->fast;
-    run->compiled = gear->compiled;
-    run->loaded = gear->loaded;
-    run->backend = gear->backend;
+    run->engines = gear->engines;
     run->prepared.until = 0;
     w->engine = gear->crossings->engine;
     w->system = gear->system;
-    w->shape = run->shape;
+    w->shape = run->engines->shape;
     w->problem = gear->system->mechanics->problem;
-    w->needs_slope = true;
     return NH_OK;
 }
 

@@ -26,12 +26,7 @@ struct nh_contacts {
     nh_run_options options;
     engine engine; /* CONTACT of the base */
     nh_gear *gear;
-    int gears, present; /* present: the gear that the run has, -1: its own */
-    struct {            /* what the run had without a gear */
-        engine careful, fast, compiled;
-        nh_loaded loaded;
-        nh_backend backend;
-    } own;
+    int gears, present; /* present: the gear whose engines the run uses, -1: its own */
     nh_mode_solver *modes;
     nh_impact_solver *impacts;
     nh_hold *hold, *before, *was; /* [items]; was: before velocities jumped */

@@ -117,8 +117,8 @@ bool nh_event_walk_change(nh_event_walk *k, int event, double *node)
     nh_crossings *w = k->w;
     const nh_system *system = k->run->system; /* contacts and grips exert no impulses here */
     double *q = node + NODE_Q, *v = q + w->n;
-    w->engine.call[NH_FN_CHANGES](w->engine.self, NH_FN_CHANGES, node[NODE_T], q, v, NULL,
-                                  w->changed, w->inputs);
+    w->engine->call[NH_FN_CHANGES](w->engine->self, NH_FN_CHANGES, node[NODE_T], q, v, NULL,
+                                   w->changed, w->inputs);
     for (int i = 0; i < w->problem->changes; i++)
         if (w->problem->change[i].event == event)
             v[w->problem->change[i].velocity] = w->changed[i];

@@ -28,7 +28,7 @@ void nh_block_of_node(const nh_run *run, const double *node, double *block)
 void nh_crossings_slope(nh_crossings *w, double *node)
 {
     const size_t n = (size_t)w->n;
-    engine *e = &w->engine;
+    engine *e = w->engine;
     const double *q = node + NODE_Q;
     e->call[NH_FN_ACCELERATION](e->self, NH_FN_ACCELERATION, node[NODE_T], q, q + n, NULL, w->slope,
                                 w->inputs);
@@ -100,8 +100,8 @@ static void values_of_model(nh_crossings *w, const double *node, double *value)
         for (int a = 0; a < w->angles; a++)
             w->q[s->angle[a]] = nh_whole_angle(q[s->angle[a]], q[3 * n + a]);
     }
-    w->engine.call[NH_FN_EVENTS](w->engine.self, NH_FN_EVENTS, node[NODE_T],
-                                 w->angles > 0 ? w->q : q, q + n, q + 2 * n, value, w->inputs);
+    w->engine->call[NH_FN_EVENTS](w->engine->self, NH_FN_EVENTS, node[NODE_T],
+                                  w->angles > 0 ? w->q : q, q + n, q + 2 * n, value, w->inputs);
 }
 
 bool nh_crossings_on_zero(const nh_crossings *w, int event, const double *node, double value)

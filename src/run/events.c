@@ -263,6 +263,7 @@ static nh_status create(nh_run *run, const nh_run_options *options, nh_report *r
         calloc(1, sizeof *w); /* after failures it is freed with the run, which owns it */
     if (!w)
         return nh_fail_memory(report);
+    w->engine = &w->own_engine;
     w->system = system;
     w->problem = system->mechanics ? system->mechanics->problem : NULL;
     w->model_events = w->problem ? w->problem->events : 0;
@@ -277,7 +278,7 @@ static nh_status create(nh_run *run, const nh_run_options *options, nh_report *r
         status = choose_events(w, run, options, report);
     const nh_fn_set of_model = w->problem ? NH_FN_BIT(EVENTS) | NH_FN_BIT(CHANGES) : 0;
     if (status == NH_OK)
-        status = nh_engine_call(&w->engine, system, nh_variant_here(), 1,
+        status = nh_engine_call(w->engine, system, nh_variant_here(), 1,
                                 of_model | NH_FN_BIT(ACCELERATION), report);
     if (status == NH_OK && !make_arrays(w, run))
         status = nh_fail_memory(report);
@@ -296,7 +297,7 @@ static void free_all(nh_run *run)
     free(w->wraps);
     free(w->root);
     free(w->function);
-    nh_engine_free(&w->engine);
+    nh_engine_free(&w->own_engine);
     free(w);
 }
 

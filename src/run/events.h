@@ -65,7 +65,7 @@ struct nh_crossings {
     bool own;                      /* the method chooses its own steps, which are the nodes */
     bool exactly;                  /* states between nodes are computed, not interpolated */
     double option[NH_OPTIONS_MAX]; /* options of the method for steps of given length */
-    engine engine;                 /* EVENTS, CHANGES, ACCELERATION */
+    engine own_engine, *engine;    /* EVENTS, CHANGES, ACCELERATION; the latter is in use */
     double *room;                  /* of all the arrays of numbers below */
     double *kept, *kept_before;    /* [members][kept_size]; the latter before the current chunk */
     double *rows, *wrapped;        /* states of a chunk of steps */

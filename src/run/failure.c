@@ -81,8 +81,8 @@ static bool is_stop(int kernel_status)
 /* The function that a kernel called although its method declares that it skips it, or 0. */
 static int missing_function(const nh_run *run)
 {
-    int missing = run->fast.interpreter.missing;
-    return missing ? missing : run->careful.interpreter.missing;
+    int missing = run->engines->fast.interpreter.missing;
+    return missing ? missing : run->engines->careful.interpreter.missing;
 }
 
 /* An event that could not act; `residual` holds its time. */

@@ -159,7 +159,7 @@ static void show_items(const nh_run *run, int member, double *u)
     const double *block = run->group[member].block;
     double t;
     nh_run_inner_state(run, member, &t, NULL, NULL);
-    nh_contacts_show(run, member, t, block, block + run->shape->n, u);
+    nh_contacts_show(run, member, t, block, block + run->engines->shape->n, u);
 }
 
 void nh_run_take_inputs(const nh_run *run, int member, double *u)

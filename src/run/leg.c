@@ -20,15 +20,15 @@
 
 engine *nh_run_fast_engine(nh_run *run)
 {
-    if (run->backend == NH_BACKEND_COMPILED)
-        return &run->compiled;
-    return run->fast.kernel ? &run->fast : &run->careful;
+    if (run->engines->backend == NH_BACKEND_COMPILED)
+        return &run->engines->compiled;
+    return run->engines->fast.kernel ? &run->engines->fast : &run->engines->careful;
 }
 
 nh_kernel_io nh_kernel_arguments(const nh_run *run, engine *e, double *block, int lanes,
                                  const nh_leg *leg, int64_t index)
 {
-    const nh_shape *s = run->shape;
+    const nh_shape *s = run->engines->shape;
     size_t n = (size_t)s->n * (size_t)lanes, angles = (size_t)s->angles * (size_t)lanes;
     return (nh_kernel_io){.step = leg->clock.step,
                           .time = leg->clock.time,
@@ -213,7 +213,7 @@ static bool advance_group(nh_run *run, group *g, const nh_leg *leg, int64_t inde
             *f = (nh_step_failure){status, index, g->first_member, 0, io.residual};
             return false;
         }
-        if ((e == &run->careful && status != NH_KERNEL_NOT_CONVERGED) ||
+        if ((e == &run->engines->careful && status != NH_KERNEL_NOT_CONVERGED) ||
             status == NH_KERNEL_STOPPED) {
             *f = (nh_step_failure){status, index, g->first_member, io.iterations, io.residual};
             return false;
@@ -287,9 +287,9 @@ bool nh_leg_follow(nh_run *run, group *g, const nh_leg *leg, int64_t *index, nh_
 bool nh_leg_beside(nh_run *run, bool careful, const double *option, double *block, double t,
                    double step, int64_t steps)
 {
-    engine *e = careful ? &run->careful : nh_run_fast_engine(run);
+    engine *e = careful ? &run->engines->careful : nh_run_fast_engine(run);
     const nh_leg leg = {.clock = {t, step}};
-    if (!careful && (e == &run->careful || run->group[0].lanes > 1))
+    if (!careful && (e == &run->engines->careful || run->group[0].lanes > 1))
         return false;
     nh_kernel_io io = nh_kernel_arguments(run, e, block, 1, &leg, 0);
     if (option)
@@ -326,7 +326,7 @@ void nh_leg_prepare(nh_run *run, int64_t until)
     p->until = 0;
     p->calls = 0;
     /* a user's function may ask to stop and must not be called again afterwards */
-    if (until <= run->steps || g->retired || run->own_nodes || run->careful.callbacks ||
+    if (until <= run->steps || g->retired || run->own_nodes || run->engines->careful.callbacks ||
         run->pace || (is_many(run) && !may_team_up(run)))
         return;
     engine *e = nh_run_fast_engine(run);

@@ -302,9 +302,9 @@ static nh_status go_to_stop(loop *l, nh_report *report)
 /* Checks that every step stayed within the scratch that the method asked for. */
 static nh_status check_scratch(const nh_run *run, nh_report *report)
 {
-    const engine *e = &run->careful;
-    if (run->fast.scratch_peak > e->scratch_peak)
-        e = &run->fast;
+    const engine *e = &run->engines->careful;
+    if (run->engines->fast.scratch_peak > e->scratch_peak)
+        e = &run->engines->fast;
     if (e->scratch_peak <= (long long)e->scratch_size)
         return NH_OK;
     return nh_fail(

@@ -192,12 +192,12 @@ static nh_status prepare_engines(nh_run *run, const nh_run_options *options, nh_
     int lanes = in_lanes ? nh_variant_lanes(wide) : 1;
     const bool is_compiled = options->backend == NH_BACKEND_COMPILED;
     const bool often = lanes > 1 ? nh_choice_adapts(&run->choice) : !is_compiled;
-    nh_status status = prepare_engine(&run->careful, run, one, 1, often, report);
+    nh_status status = prepare_engine(&run->own.careful, run, one, 1, often, report);
     if (status != NH_OK)
         return status;
     if (!make_groups(run, lanes))
         return nh_fail_memory(report);
-    run->backend = NH_BACKEND_TAPE;
+    run->own.backend = NH_BACKEND_TAPE;
     run->trial.open = options->backend == NH_BACKEND_AUTO;
     run->trial.expected = options->steps;
     run->patience = (nh_patience){options->stop, options->user};
@@ -206,7 +206,7 @@ static nh_status prepare_engines(nh_run *run, const nh_run_options *options, nh_
         return status;
     if (is_compiled)
         return nh_run_compile(run, report);
-    return lanes > 1 ? prepare_engine(&run->fast, run, wide, lanes, true, report) : NH_OK;
+    return lanes > 1 ? prepare_engine(&run->own.fast, run, wide, lanes, true, report) : NH_OK;
 }
 
 /* ---- creation ---- */
@@ -316,7 +316,8 @@ nh_status nh_run_create_choice(nh_run **out, const nh_system *system, const nh_c
     if (!run)
         return nh_fail_memory(report);
     run->system = system;
-    run->shape = &system->shape;
+    run->engines = &run->own;
+    run->own.shape = &system->shape;
     run->choice = *choice;
     run->step = options->step;
     run->members = options->members ? options->members : 1;
@@ -357,9 +358,9 @@ void nh_run_free(nh_run *run)
     free(run->lane_state);
     free(run->table);
     nh_pace_free(run->pace);
-    nh_engine_free(&run->careful);
-    nh_engine_free(&run->fast);
-    nh_loaded_close(&run->loaded);
+    nh_engine_free(&run->own.careful);
+    nh_engine_free(&run->own.fast);
+    nh_loaded_close(&run->own.loaded);
     nh_remarks_free(&run->remarks);
     free(run);
 }
@@ -368,7 +369,7 @@ void nh_run_free(nh_run *run)
 
 nh_backend nh_run_backend(const nh_run *run)
 {
-    return run->backend;
+    return run->engines->backend;
 }
 
 int64_t nh_run_steps(const nh_run *run)

@@ -42,6 +42,16 @@ typedef struct engine {
     nh_tape *own[NH_OWN_MAX]; /* of the method: see method.h */
 } engine;
 
+/* What takes the steps of a system: of the run's own, or of the present mode (contacts.h). */
+typedef struct nh_engines {
+    const nh_shape *shape;
+    engine careful;  /* one lane, built in, with Newton: for steps that the fast one gives back */
+    engine fast;     /* over lanes; without a kernel, the careful one does it all */
+    engine compiled; /* takes its place if that is the backend */
+    nh_loaded loaded;
+    nh_backend backend;
+} nh_engines;
+
 typedef struct nh_trial { /* times the tape, to decide whether compiling pays: backend.c */
     bool open;
     int64_t expected, steps; /* steps that were announced, and steps done on the tape */
@@ -97,12 +107,10 @@ typedef struct nh_contacts nh_contacts;     /* contacts.h */
 
 struct nh_run {
     const nh_system *system;
-    const nh_shape *shape; /* of the system, or of the present mode (contacts.h) */
     nh_choice choice;
     double step, time;
     int64_t steps; /* steps done */
     double seconds;
-    nh_backend backend;
     bool compensated;
     char *compose; /* the composition, NULL: none */
     int parts;     /* of a composed step, else 1 */
@@ -113,10 +121,7 @@ struct nh_run {
     int size[NH_SIZES];                    /* of the method */
     size_t table_size, memory, state_size; /* state_size: reals in a group's block */
     nh_pace *pace;                         /* by which it chooses its own steps, or NULL */
-    engine careful;  /* one lane, built in, with Newton: for steps that the fast one gives back */
-    engine fast;     /* over lanes; without a kernel, the careful one does it all */
-    engine compiled; /* takes its place if that is the backend */
-    nh_loaded loaded;
+    nh_engines own, *engines;              /* the latter are in use */
     nh_trial trial;
     nh_patience patience;  /* how long to wait for the compiler, and for steps that take long */
     double asked;          /* the clock when it was asked last */

@@ -492,7 +492,8 @@ bool nh_tangent_follow(nh_run *run, const group *g, const nh_leg *leg, nh_step_f
             nh_tangent_take_values(run, g->block, g->lanes, lane, true, block);
             memcpy(t->at, block, t->block_size * sizeof *block);
             nh_kernel_io io = nh_tangent_arguments(run, block, leg, leg->from);
-            io.bound = nh_kernel_arguments(run, &run->careful, g->block, g->lanes, leg, 0).bound;
+            io.bound =
+                nh_kernel_arguments(run, &run->engines->careful, g->block, g->lanes, leg, 0).bound;
             double begins[NH_DUAL_PLACES], longer[NH_DUAL_PLACES];
             stretch_leg(t, pass, leg, begins, longer, &io);
             if (nh_tangent_take_steps(run, &io, block, t->at, leg->to - leg->from) != NH_KERNEL_OK)

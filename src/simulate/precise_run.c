@@ -387,12 +387,18 @@ static nh_status fail_step(const nh_precise_run *run, int kernel_status, nh_repo
     return status;
 }
 
-static nh_status take(nh_precise_run *run, int64_t steps, nh_report *report)
+static int advance(nh_precise_run *run, int64_t steps)
 {
     const double from = nh_clock_cpu();
-    const int64_t before = nh_precise_stepper_steps(run->stepper);
     const int status = nh_precise_stepper_advance(run->stepper, steps);
     run->seconds += nh_clock_cpu() - from;
+    return status;
+}
+
+static nh_status take(nh_precise_run *run, int64_t steps, nh_report *report)
+{
+    const int64_t before = nh_precise_stepper_steps(run->stepper);
+    const int status = advance(run, steps);
     run->steps += nh_precise_stepper_steps(run->stepper) - before;
     return status ? fail_step(run, status, report) : NH_OK;
 }
@@ -407,7 +413,6 @@ static nh_status take_rest(nh_precise_run *run, nh_report *report)
         run->stepper = whole;
         return status;
     }
-    const int64_t steps = run->steps;
     memcpy(nh_precise_stepper_q(run->stepper), nh_precise_stepper_q(whole), n * sizeof(nh_precise));
     memcpy(nh_precise_stepper_v(run->stepper), nh_precise_stepper_v(whole), n * sizeof(nh_precise));
     memcpy(nh_precise_stepper_u(run->stepper), nh_precise_stepper_u(whole),
@@ -416,10 +421,9 @@ static nh_status take_rest(nh_precise_run *run, nh_report *report)
     nh_precise_stepper_free(whole);
     if (nh_precise_stepper_start(run->stepper) != 0)
         return fail_step(run, NH_KERNEL_NOT_CONVERGED, report);
-    status = take(run, 1, report);
-    run->steps = steps;
-    run->ended = status == NH_OK;
-    return status;
+    const int failed = advance(run, 1);
+    run->ended = !failed;
+    return failed ? fail_step(run, failed, report) : NH_OK;
 }
 
 nh_status nh_precise_run_advance(nh_precise_run *run, int64_t steps, nh_report *report)

@@ -28,10 +28,10 @@ static nh_run *begin(const nh_system *system, const nh_run_options *options, boo
         v[0] *= 1 + 0.01 * i;
         nh_run_start(run, i, 0, q, v, NULL);
     }
-    const engine *e = run->fast.kernel ? &run->fast : &run->careful;
+    const engine *e = run->engines->fast.kernel ? &run->engines->fast : &run->engines->careful;
     fused_runs += fused && e->call[NH_FN_COUNT] != NULL;
     if (!fused)
-        forget_own(&run->careful), forget_own(&run->fast);
+        forget_own(&run->engines->careful), forget_own(&run->engines->fast);
     return run;
 }
 

@@ -25,8 +25,8 @@ static int compared;
 static void compare_step(nh_run *run, nh_adjoint *a, const char *method)
 {
     nh_tangent *t = run->tangents;
-    const size_t n = (size_t)run->shape->n, low = 2 * n,
-                 angles = 4 * n + (size_t)run->shape->angles;
+    const size_t n = (size_t)run->engines->shape->n, low = 2 * n,
+                 angles = 4 * n + (size_t)run->engines->shape->angles;
     const bool adapts = nh_run_adapts(run);
     const size_t end = adapts ? angles + run->memory : angles;
     const double allowed = adapts ? 1e-9 : 1e-13; /* 1e-10 and 3e-14 measured */

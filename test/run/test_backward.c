@@ -63,8 +63,9 @@ static void compare(trial *x, const char *what, size_t memory)
         nh_run_free(run);
         return;
     }
-    const size_t n = (size_t)run->shape->n, low = 2 * n,
-                 end = 4 * n + (size_t)run->shape->angles + (nh_run_adapts(run) ? run->memory : 0);
+    const size_t n = (size_t)run->engines->shape->n, low = 2 * n,
+                 end = 4 * n + (size_t)run->engines->shape->angles +
+                       (nh_run_adapts(run) ? run->memory : 0);
     x->numbers = run->tangents->state_size;
     x->z = calloc(2 * x->numbers + 2, sizeof *x->z);
     x->w = x->z + x->numbers + 1;
