@@ -460,17 +460,40 @@ static nh_status equations_fit(const nh_choice *choice, const nh_system *system,
     return NH_OK;
 }
 
-nh_status nh_refuse_modes(const char *method, const char *how, nh_report *report)
+/* In a mode, the method sees a system with more constraints, which hold where the mode ends, too;
+ * closed contacts are conditions on positions. */
+static bool follows_modes(const nh_choice *choice, const nh_system *system)
+{
+    unsigned needed = NH_KEEPS_CONSTRAINTS;
+    for (int i = 0; i < nh_system_items(system); i++)
+        if (nh_system_item_is_contact(system, i))
+            needed |= NH_KEEPS_POSITIONS;
+    return (nh_choice_keeps(choice) & needed) == needed;
+}
+
+nh_status nh_refuse_modes(const nh_system *system, const char *why, nh_report *report)
 {
     char names[256] = "";
-    for (int i = 0; i < nh_method_count(); i++)
-        if (nh_method_at(i)->keeps_nodes)
+    for (int i = 0; i < nh_method_count(); i++) {
+        const nh_method *method = nh_method_at(i);
+        nh_choice choice;
+        if (method->takes_nonideal &&
+            nh_choice_parse(&choice, nh_method_name(method), NULL) == NH_OK &&
+            follows_modes(&choice, system))
             snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s",
-                     names[0] ? ", " : "", nh_method_name(nh_method_at(i)));
+                     names[0] ? ", " : "", nh_method_name(method));
+    }
     return nh_fail(report, NH_NOT_APPLICABLE,
-                   "%s%s cannot follow contacts and grips, which change the equations where they "
-                   "open or slip; the methods that can are %s",
-                   method, how, names);
+                   "%s; the methods that can follow contacts and grips in all modes are %s", why,
+                   names);
+}
+
+static nh_status refuse_to_follow(const char *method, const nh_system *system, nh_report *report)
+{
+    char why[160];
+    snprintf(why, sizeof why,
+             "%s does not keep what holds while contacts are closed and grips hold", method);
+    return nh_refuse_modes(system, why, report);
 }
 
 /* What the system must contain for the method, and what it must not contain. */
@@ -478,8 +501,8 @@ static nh_status parts_fit(const nh_choice *choice, const nh_system *system, nh_
 {
     const char *method = choice->method->name, *name = system->name;
     const unsigned needs = nh_choice_needs(choice);
-    if (nh_system_items(system) > 0 && !choice->method->keeps_nodes)
-        return nh_refuse_modes(method, "", report);
+    if (nh_system_items(system) > 0 && !follows_modes(choice, system))
+        return refuse_to_follow(method, system, report);
     if (needs & NH_NEEDS_ROTATIONS && system->shape.rotations == 0)
         return nh_fail(report, NH_NOT_APPLICABLE, "%s needs rotations; %s has none", method, name);
     if (needs & NH_NEEDS_ROTATIONS && system->shape.positions > system->shape.rotations)
@@ -504,12 +527,6 @@ static nh_status parts_fit(const nh_choice *choice, const nh_system *system, nh_
                        "%s needs ideal constraints, but forces of %s depend on reactions; use "
                        "gauss or one of the lobatto, euler and explicit methods",
                        method, name);
-    if (system->shape.nonideal && system->shape.positions > 0 && !choice->method->keeps_nodes)
-        return nh_fail(report, NH_NOT_APPLICABLE,
-                       "%s has conditions on positions and forces that depend on reactions, which "
-                       "%s cannot keep together; use dop853, dopri5 or verner98, or write the "
-                       "conditions as constraints on velocities, (...)' = 0",
-                       name, method);
     if (needs & NH_NEEDS_MODEL_TEXT && !system->mechanics)
         return nh_fail(
             report, NH_NOT_APPLICABLE,

@@ -63,8 +63,8 @@ struct nh_method {
 /* Fails, saying why no method applies to the system. */
 nh_status nh_refuse_all(const nh_system *system, nh_report *report);
 
-/* Fails, saying that contacts and grips cannot be followed, and which methods can. */
-nh_status nh_refuse_modes(const char *method, const char *how, nh_report *report);
+/* Fails, saying why contacts and grips cannot be followed, and which methods can. */
+nh_status nh_refuse_modes(const nh_system *system, const char *why, nh_report *report);
 
 /* As nh_choice_parse; if there is no text, the method recommended for the system. */
 nh_status nh_choice_or_advised(nh_choice *out, const char *text, const nh_system *system,

@@ -330,6 +330,14 @@ nh_status nh_contacts_settle(nh_run *run, double *node, const double *inputs, nh
                       report);
 }
 
+static nh_status engage(nh_run *run, const double *node, const double *inputs, nh_report *report)
+{
+    nh_report why;
+    const nh_status status = nh_contacts_engage(run, inputs, &why);
+    return status == NH_OK ? NH_OK
+                           : nh_fail(report, status, "t = %.10g: %s", node[NODE_T], why.text);
+}
+
 nh_status nh_contacts_decide(nh_run *run, double *node, double *inputs, bool first,
                              nh_report *report)
 {
@@ -356,7 +364,7 @@ nh_status nh_contacts_decide(nh_run *run, double *node, double *inputs, bool fir
         return status;
     find_implied(c);
     put_mode(run, node, inputs);
-    status = nh_contacts_engage(run, inputs, report);
+    status = engage(run, node, inputs, report);
     if (status == NH_OK)
         status = nh_contacts_settle(run, node, inputs, report);
     if (status == NH_OK)

@@ -11,11 +11,15 @@
 
 /* ---- creation ---- */
 
-/* What nh_choice_applies does not know of. */
-static nh_status refuse_method(const nh_run *run, const nh_run_options *options, nh_report *report)
+/* Steps of other lengths than the run's begin and end where the mode changes, which a pace cannot
+ * know. */
+static nh_status refuse_pace(const nh_run *run, nh_report *report)
 {
-    const char *how = options->compose ? " in composed steps" : run->pace ? " with a pace" : NULL;
-    return how ? nh_refuse_modes(run->choice.method->name, how, report) : NH_OK;
+    return run->pace ? nh_refuse_modes(run->system,
+                                       "steps that follow a pace cannot end where contacts and "
+                                       "grips change",
+                                       report)
+                     : NH_OK;
 }
 
 static bool make_arrays(nh_contacts *c)
@@ -75,7 +79,7 @@ static nh_status create(nh_run *run, const nh_run_options *options, nh_report *r
 {
     if (nh_system_items(run->system) == 0)
         return NH_OK;
-    nh_status status = refuse_method(run, options, report);
+    nh_status status = refuse_pace(run, report);
     if (status != NH_OK)
         return status;
     nh_contacts *c = run->contacts = calloc(1, sizeof *c);
@@ -91,6 +95,7 @@ static nh_status create(nh_run *run, const nh_run_options *options, nh_report *r
         .members = 1,
         .steps = options->steps,
         .backend = options->backend == NH_BACKEND_COMPILED ? NH_BACKEND_COMPILED : NH_BACKEND_TAPE,
+        .compose = run->compose,
         .compensated = options->compensated};
     status =
         nh_engine_call(&c->engine, run->system, nh_variant_here(), 1, NH_FN_BIT(CONTACT), report);
@@ -140,6 +145,20 @@ const nh_attachment nh_attachment_contacts = {
 
 /* ---- gears ---- */
 
+/* What the method does not do in a mode, of which the items that hold or slip are named. */
+static nh_status refuse_mode(const nh_run *run, const nh_report *why, nh_report *report)
+{
+    const nh_contacts *c = run->contacts;
+    char names[200] = "", text[600];
+    for (int slips = 1; slips >= 0 && !names[0]; slips--)
+        for (int i = 0; i < c->layout.items; i++)
+            if (slips ? nh_slips(c->hold[i]) : nh_holds(c->hold[i]))
+                snprintf(names + strlen(names), sizeof names - strlen(names), "%s'%.60s' %s",
+                         names[0] ? ", " : "", c->problem->item[i].name, slips ? "slips" : "holds");
+    snprintf(text, sizeof text, "while %s, %.*s", names, (int)strcspn(why->text, ";"), why->text);
+    return nh_refuse_modes(run->system, text, report);
+}
+
 static nh_status add_gear(nh_run *run, nh_report *report)
 {
     nh_contacts *c = run->contacts;
@@ -150,9 +169,14 @@ static nh_status add_gear(nh_run *run, nh_report *report)
     if (!made.hold)
         return nh_fail_memory(report);
     memcpy(made.hold, c->hold, size);
-    nh_status status = nh_system_mode(&made.system, c->base, c->hold, report);
+    nh_report why = {0};
+    nh_status status = nh_system_mode(&made.system, c->base, c->hold, &why);
     if (status == NH_OK)
-        status = nh_run_create_choice(&made.run, made.system, &run->choice, &c->options, report);
+        status = nh_run_create_choice(&made.run, made.system, &run->choice, &c->options, &why);
+    if (status == NH_NOT_APPLICABLE)
+        refuse_mode(run, &why, report);
+    else if (status != NH_OK && report)
+        *report = why;
     if (status == NH_OK && made.run->memory > run->memory)
         status = nh_fail(report, NH_BROKEN_METHOD,
                          "%s needs more memory in a mode than the run has", run->system->name);
