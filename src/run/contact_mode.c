@@ -347,6 +347,7 @@ nh_status nh_contacts_decide(nh_run *run, double *node, double *inputs, bool fir
         memset(c->crossed, 0, (size_t)c->layout.items * sizeof *c->crossed);
         for (int i = 0; i < c->layout.items; i++)
             c->before[i] = NH_HOLD_NONE;
+        *nh_contact_number_of_all(c, inputs, NH_ALL_SINCE) = node[NODE_T];
     }
     c->end.inputs = NULL;
     nh_contacts_evaluate(run, node, inputs);

@@ -94,6 +94,52 @@ double nh_contact_speed(const nh_contacts *c, int item)
     return sqrt(square);
 }
 
+/* ---- slips with two components ---- */
+
+static bool turns(const nh_contacts *c, int item)
+{
+    return c->problem->item[item].components == 2 && nh_slips(c->gear[c->present].hold[item]);
+}
+
+bool nh_contacts_turn(const nh_run *run)
+{
+    const nh_contacts *c = run->contacts;
+    bool any = false;
+    for (int i = 0; c && i < c->layout.items; i++)
+        any |= turns(c, i);
+    return any;
+}
+
+/* Part of the time in which a slip changes as much as it is large; where it has just begun, of the
+ * time since then. */
+double nh_contacts_longest(nh_run *run, const double *node, double step)
+{
+    static const double part = 0.125, least = 1e-6;
+    nh_contacts *c = run->contacts;
+    double longest = INFINITY;
+    if (!nh_contacts_turn(run))
+        return longest;
+    double *inputs = (double *)run->crossings->inputs;
+    const double since = node[NODE_T] - *nh_contact_number_of_all(c, inputs, NH_ALL_SINCE);
+    nh_contacts_evaluate(run, node, inputs);
+    for (int i = 0; i < c->layout.items; i++) {
+        double square = 0, change = 0;
+        if (!turns(c, i))
+            continue;
+        for (int k = 0; k < 2; k++) {
+            const nh_contact_row row = nh_contact_row_at(c, c->row_of[i] + k);
+            const double rate =
+                row.drift + nh_contact_dot(row.K, node + NODE_Q + 2 * c->layout.n, c->layout.n);
+            square += row.value * row.value;
+            change += rate * rate;
+        }
+        const bool begins = square < nh_contact_numbers_of(c, inputs, i)[NH_ITEM_EDGE];
+        longest =
+            fmin(longest, begins ? fmax(part * since, least * step) : part * sqrt(square / change));
+    }
+    return longest;
+}
+
 /* ---- problems for the solvers ---- */
 
 void nh_contact_problem_begin(nh_contacts *c, nh_contact_problem *p)

@@ -95,6 +95,11 @@ void nh_contacts_show(const nh_run *run, int walked, double t, const double *q, 
 /* The member went from one node to the fraction x of the way to another. */
 void nh_contacts_pass(nh_event_walk *k, const double *from, const double *to, double x);
 
+/* Whether a grip with two components slips; and how long a step of given length may be from a node
+ * on, since the direction of such a slip may turn at any rate while the slip is small. */
+bool nh_contacts_turn(const nh_run *run);
+double nh_contacts_longest(nh_run *run, const double *node, double step);
+
 /* Adds what grips take in a short time from a state on. */
 void nh_contacts_lose(nh_run *run, const double *node, double time, double *u);
 

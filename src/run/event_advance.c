@@ -84,51 +84,84 @@ static void go_to_next(nh_event_walk *k)
     k->kept[KEPT_SEEN] = -INFINITY;
 }
 
-/* The leg from time t to the end of the current step, if that is long enough. */
-static bool rest_of_step(const nh_event_walk *k, double t, nh_leg *leg)
+/* The leg from time t to a later one within the current step, if that is long enough. */
+static bool piece_of_step(const nh_event_walk *k, double t, double end, nh_leg *leg)
 {
-    const double length = grid(k, k->index + 1) - t;
+    const double length = end - t;
     *leg = (nh_leg){{t - (double)k->index * length, length}, k->index, k->index + 1, {0}};
     return length > 8 * DBL_EPSILON * fmax(fabs(t), k->leg->clock.step);
 }
 
-/* A step of another length, from the state after an event to the next step of the run; there may be
- * more events in it. */
+static bool rest_of_step(const nh_event_walk *k, double t, nh_leg *leg)
+{
+    return piece_of_step(k, t, grid(k, k->index + 1), leg);
+}
+
+/* Takes a step of another length between the two nodes, and looks for events in it. */
+static bool take_piece(nh_event_walk *k, const nh_leg *piece, double end, int *event)
+{
+    nh_crossings *w = k->w;
+    double *from = nh_crossings_node(w, k->kept, 0), *to = nh_crossings_node(w, k->kept, 1);
+    *event = -1;
+    if (!start_at(k, &piece->clock, from[NODE_T]))
+        return false;
+    memcpy(k->g->saved, k->g->block, k->run->state_size * sizeof(double));
+    const bool done = nh_leg_take(k->run, &k->g, 1, piece, k->f);
+    k->g->started = false;
+    if (!done)
+        return false;
+    nh_node_of_block(w, k->g->block, end, to);
+    nh_crossings_slope(w, from);
+    nh_crossings_slope(w, to);
+    nh_crossings_values(w, from, w->value[0]);
+    nh_crossings_values(w, to, w->value[1]);
+    return nh_event_walk_look(k, from, to, INFINITY, event);
+}
+
+/* From the present node to the next step of the run: after an event, or where a whole step would be
+ * too long; there may be more events on the way. */
 static bool finish_step(nh_event_walk *k)
 {
     nh_run *run = k->run;
-    nh_crossings *w = k->w;
-    double *from = nh_crossings_node(w, k->kept, 0), *to = nh_crossings_node(w, k->kept, 1);
-    const double end = grid(k, k->index + 1);
-    nh_leg rest;
-    int event = 0;
-    bool done = true;
-    while (done && event >= 0 && k->kept[KEPT_ENDED] == 0) {
-        event = -1;
-        if (!rest_of_step(k, from[NODE_T], &rest)) {
+    double *from = nh_crossings_node(k->w, k->kept, 0), *to = nh_crossings_node(k->w, k->kept, 1);
+    const double last = grid(k, k->index + 1);
+    bool done = true, is_last = false;
+    while (done && !is_last && k->kept[KEPT_ENDED] == 0) {
+        const double longest = nh_contacts_longest(run, from, k->leg->clock.step);
+        is_last = !(from[NODE_T] + longest < last);
+        const double end = is_last ? last : from[NODE_T] + longest;
+        nh_leg piece;
+        int event;
+        if (!piece_of_step(k, from[NODE_T], end, &piece)) {
             nh_journal_note_shift(run);
             break;
         }
-        done = start_at(k, &rest.clock, from[NODE_T]);
-        memcpy(k->g->saved, k->g->block, run->state_size * sizeof(double));
-        done = done && nh_leg_take(run, &k->g, 1, &rest, k->f);
-        k->g->started = false;
-        if (!done)
-            break;
-        nh_node_of_block(w, k->g->block, end, to);
-        nh_crossings_slope(w, from);
-        nh_crossings_slope(w, to);
-        nh_crossings_values(w, from, w->value[0]);
-        nh_crossings_values(w, to, w->value[1]);
-        done = nh_event_walk_look(k, from, to, INFINITY, &event);
-        if (done && event >= 0)
+        done = take_piece(k, &piece, end, &event);
+        if (done && event >= 0) {
             done = nh_event_walk_happen(k, event, from, to);
-        else if (done) {
+            is_last = false;
+        } else if (done) {
             nh_event_walk_take_sides(k, 1);
-            done = nh_tangent_step(run, k->g, &rest, to, k->f);
+            done = nh_tangent_step(run, k->g, &piece, to, k->f);
+            if (!is_last)
+                go_to_next(k);
         }
     }
     return done;
+}
+
+/* To the next step of the run, and on from there. */
+static bool end_step(nh_event_walk *k)
+{
+    if (!finish_step(k))
+        return false;
+    if (k->kept[KEPT_ENDED] != 0)
+        return true;
+    k->index++;
+    hand_state(k);
+    if (k->changed)
+        watch_anew(k);
+    return true;
 }
 
 /* Takes steps from the current one on, until an event acts or there are no more steps. */
@@ -138,17 +171,21 @@ static bool advance_given(nh_event_walk *k, int64_t to)
     nh_crossings *w = k->w;
     const size_t n = (size_t)w->n;
     double *from = nh_crossings_node(w, k->kept, 0), *next = nh_crossings_node(w, k->kept, 1);
-    const nh_leg leg = {k->leg->clock, k->index, to, {w->rows, w->wrapped, k->index, 1}};
-    if (!k->g->started && !start_at(k, &leg.clock, grid(k, k->index)))
-        return false;
     nh_node_of_block(w, k->g->block, grid(k, k->index), from);
     if (w->needs_slope)
         nh_crossings_slope(w, from);
+    const bool turns = nh_contacts_turn(run); /* then every step is asked whether it is too long */
+    if (turns && nh_contacts_longest(run, from, k->leg->clock.step) < k->leg->clock.step)
+        return end_step(k);
+    const nh_leg leg = {
+        k->leg->clock, k->index, turns ? k->index + 1 : to, {w->rows, w->wrapped, k->index, 1}};
+    if (!k->g->started && !start_at(k, &leg.clock, grid(k, k->index)))
+        return false;
     nh_crossings_values(w, from, w->value[0]);
     memcpy(k->g->saved, k->g->block, run->state_size * sizeof(double));
     const bool done = nh_leg_take(run, &k->g, 1, &leg, k->f);
     int event = -1;
-    for (int64_t j = 0; done && k->index < to && event < 0; j++) {
+    for (int64_t j = 0; done && k->index < leg.to && event < 0; j++) {
         const double *row = w->rows + (size_t)j * (1 + 2 * n),
                      *wrapped = w->wrapped + (size_t)j * n;
         node_of_row(w, row, wrapped, next);
@@ -169,14 +206,7 @@ static bool advance_given(nh_event_walk *k, int64_t to)
     }
     if (event < 0)
         return done;
-    if (!nh_event_walk_happen(k, event, from, next) || !finish_step(k))
-        return false;
-    if (k->kept[KEPT_ENDED] == 0) {
-        k->index++;
-        hand_state(k);
-        watch_anew(k);
-    }
-    return true;
+    return nh_event_walk_happen(k, event, from, next) && end_step(k);
 }
 
 /* ---- steps that the method chooses ---- */
