@@ -315,6 +315,15 @@ static void print_start(const finding *f)
     print_lost_rank(f);
 }
 
+/* With contacts and grips, every refusal ends with the methods that follow them all; that is one
+ * line of its own. */
+static void shorten_refusal(applicable *a, const nh_system *system)
+{
+    char *list = nh_system_items(system) > 0 ? strchr(a->reason, ';') : NULL;
+    if (list)
+        *list = 0;
+}
+
 static void print_methods(const finding *f)
 {
     const char *reason, *advised = nh_advise(f->system, &reason);
@@ -324,13 +333,9 @@ static void print_methods(const finding *f)
     printf("%s\n", names[0] ? names : "none applies");
     char before[8192] = ""; /* a reason that concerns many methods is shown once */
     size_t used = 0;
-    const bool modes = nh_system_items(f->system) > 0;
-    if (modes) {
-        put_label("not");
-        printf("the others, which cannot follow contacts and grips: these change the equations\n");
-    }
-    for (int i = 0, shown = 0; i < nh_method_count() && !modes; i++) {
+    for (int i = 0, shown = 0; i < nh_method_count(); i++) {
         applicable a = method_applies(i, f->system);
+        shorten_refusal(&a, f->system);
         if (a.applies || strstr(before, a.reason))
             continue;
         used += (size_t)snprintf(before + used, sizeof before - used, "%s\n", a.reason);

@@ -108,6 +108,8 @@ const char *nh_advise_fast(const nh_system *system, const char **reason)
 {
     const nh_facts *facts = nh_system_facts(system);
     const char *advised = nh_advise(system, reason);
+    if (nh_system_items(system) > 0) /* it would not follow grips that slip */
+        return NULL;
     bool already = advised && strcmp(advised, "dla01") == 0;
     bool on_positions = system->shape.positions > 0;
     advice_rule rules[] = {

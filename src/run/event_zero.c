@@ -234,6 +234,8 @@ void nh_search_add_between(nh_search *s, nh_search_point a, nh_search_point b)
     const char *name = nh_crossings_name(s->w, s->event);
     const double x = jumps ? c.x : c.best.x, t = s->from[NODE_T] + x * s->h;
     add_change(s, x, !infinite && !(jumps && wraps));
+    if (nh_crossings_is_watched(s->w, s->event))
+        return; /* users know nothing of these functions */
     if (infinite)
         nh_remarks_add(&s->run->remarks, "pole",
                        "event '%s' changes sign through infinity at t = %.12g: it is not counted "

@@ -248,6 +248,24 @@ static bool make_table(nh_run *run)
     return true;
 }
 
+/* In a mode there are more constraints, and conditions on positions among them. */
+static size_t largest_memory(const nh_run *run)
+{
+    const nh_method *method = run->choice.method;
+    nh_shape shape = run->system->shape;
+    size_t most = method->memory ? method->memory(&shape, run->choice.option) : 0;
+    for (int i = 0; i < nh_system_items(run->system) && method->memory; i++) {
+        const bool contact = nh_system_item_is_contact(run->system, i);
+        for (int k = 0; k < run->system->mechanics->problem->item[i].components; k++) {
+            shape.m++;
+            shape.positions += contact;
+            const size_t size = method->memory(&shape, run->choice.option);
+            most = size > most ? size : most;
+        }
+    }
+    return most;
+}
+
 static nh_status prepare_method(nh_run *run, const nh_run_options *options, nh_report *report)
 {
     nh_status status = nh_choice_in_doubles(&run->choice, report);
@@ -271,10 +289,7 @@ static nh_status prepare_method(nh_run *run, const nh_run_options *options, nh_r
     const nh_shape *shape = &run->system->shape;
     run->compensated = options->compensated == NH_ON ||
                        (options->compensated == NH_AS_ADVISED && method->compensate);
-    nh_shape largest = *shape; /* in a mode there are more constraints */
-    for (int i = 0; i < nh_system_items(run->system); i++)
-        largest.m += run->system->mechanics->problem->item[i].components;
-    run->memory = method->memory ? method->memory(&largest, run->choice.option) : 0;
+    run->memory = largest_memory(run);
     run->state_size =
         4 * (size_t)shape->n + (size_t)shape->angles + run->memory + (size_t)shape->inputs;
     if (run->pace && !nh_pace_extend(run->pace, &run->state_size))

@@ -10,11 +10,15 @@ values of coordinates, velocities and observables at the end, and
     count:EVENT       how often it occurs
 
 each within `within` times the larger of 1 and its size; `told` are events with their times. With `exit`, the run ends with
-that exit code and a message that contains the words in `says`. `options` are further words of the command."""
+that exit code and a message that contains the words in `says`. `options` are further words of the command.
+
+`orders` has methods with steps of given length: the largest error of what is expected in a case, in these numbers of steps, has to
+fall at a rate within .4 of `order` from each to the next until it is below 1e-11."""
 
 import argparse
 import collections
 import json
+import math
 import os
 import sys
 
@@ -27,7 +31,8 @@ from harness import Program, check, run_all, same  # noqa: E402
 
 def command(case):
     file = os.path.join(HERE, "grip", case["model"])
-    words = ["run", file if os.path.exists(file) else case["model"], "--tolerance", "1e-12", "--time", repr(case["time"]), "--json"]
+    words = ["run", file if os.path.exists(file) else case["model"], "--time", repr(case["time"]), "--json"]
+    words += ["--method", case["method"]] if "method" in case else ["--tolerance", "1e-12"]
     for name, value in case.get("set", {}).items():
         words += ["--set", f"{name}={value!r}"]
     return words + (["--stop", case["stop"]] if "stop" in case else []) + case.get("options", [])
@@ -46,6 +51,20 @@ def values_of(found):
         values.setdefault("time:" + name, event["t"])
     values.update({"count:" + name: number[name] for name in found["event_counts"]})
     return values
+
+
+def measure_order(program, row, case, show):
+    errors = []
+    for steps in row["steps"]:
+        changed = {**case, "method": row["method"], "options": ["--step", repr(case["time"] / steps), "--no-estimate"]}
+        values = values_of(json.loads(program(*command(changed)).stdout))
+        errors.append(max(abs(values[name] - expected) / max(1, abs(expected)) for name, expected in case["expect"].items()))
+    check(errors[0] > 1e-11, f"the steps are too short to show an order: {errors}")
+    for before, after in zip(errors, errors[1:]):
+        found = math.log2(before / after)
+        check(abs(found - row["order"]) <= 0.4 or after < 1e-11, f"order {found}, expected {row['order']}: {errors}")
+    if show:
+        print(f"{case['id']:26} {row['method']:22}", *(f"{error:.1e}" for error in errors))
 
 
 def compare(program, case, show):
@@ -77,9 +96,12 @@ def main():
     parser.add_argument("--print", action="store_true")
     given = parser.parse_args()
     program = Program(given.program)
-    cases = [case for case in tables.read(os.path.join(HERE, "grip.json"))["cases"] if not given.id or case["id"] in given.id]
-    return run_all([(case["id"], lambda case=case: compare(program, case, given.print)) for case in cases],
-                   workers=1 if given.print else 2)
+    table = tables.read(os.path.join(HERE, "grip.json"))
+    cases = {case["id"]: case for case in table["cases"] if not given.id or case["id"] in given.id}
+    tests = [(name, lambda case=case: compare(program, case, given.print)) for name, case in cases.items()]
+    tests += [(f"{row['case']} {row['method']}", lambda row=row: measure_order(program, row, cases[row["case"]], given.print))
+              for row in table["orders"] if row["case"] in cases]
+    return run_all(tests, workers=1 if given.print else 2)
 
 
 if __name__ == "__main__":
