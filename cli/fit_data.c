@@ -66,12 +66,27 @@ __attribute__((format(printf, 3, 4))) static int complain_at(const reader *r, co
     return complain("%s:%lld:%d: %s", r->path, r->number, (int)(place - r->line) + 1, text);
 }
 
+/* Cuts the text at the next comma that is not between brackets, as in M[1,2]. */
+static char *next_name(char **rest)
+{
+    char *name = *rest, *at = name;
+    int depth = 0;
+    for (; at && *at && !(*at == ',' && depth <= 0); at++)
+        depth += (*at == '[') - (*at == ']');
+    *rest = at && *at ? at + 1 : NULL;
+    if (at)
+        *at = '\0';
+    return name;
+}
+
 static int read_names(reader *r)
 {
+    static const char mark[] = "\xef\xbb\xbf"; /* with which spreadsheets begin a file */
     if (!next_line(r))
         return complain("%s: the first line must name the columns, as in t,x,y", r->path);
-    char *rest = r->line, *item;
-    while ((item = strsep(&rest, ","))) {
+    char *rest = strncmp(r->line, mark, strlen(mark)) == 0 ? r->line + strlen(mark) : r->line;
+    char *item;
+    while ((item = next_name(&rest))) {
         char **name = realloc(r->name, (r->width + 1) * sizeof *name);
         if (!name)
             return complain("out of memory"), FAILED;

@@ -136,7 +136,7 @@ static nh_status write_table_header(nh_archive *a, nh_report *report)
     if (a->format == CSV) {
         for (int i = 0; i < table_columns(a); i++) {
             nh_file_text(a->file, i ? "," : "");
-            nh_file_text(a->file, table_column(a, i));
+            nh_file_column(a->file, table_column(a, i));
         }
         nh_file_write(a->file, "\n", 1);
         return NH_OK;

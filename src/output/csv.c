@@ -47,7 +47,7 @@ nh_status nh_table_create(nh_table **out, const char *path, const char *const *n
         return status;
     }
     table->columns = columns;
-    nh_table_add_texts(table, names); /* no name has a comma or a quote */
+    nh_table_add_texts(table, names);
     *out = table;
     return NH_OK;
 }
@@ -55,7 +55,7 @@ nh_status nh_table_create(nh_table **out, const char *path, const char *const *n
 void nh_table_add_texts(nh_table *table, const char *const *row)
 {
     for (int i = 0; i < table->columns; i++) {
-        nh_file_text(table->file, row[i]);
+        nh_file_column(table->file, row[i]);
         nh_file_write(table->file, i + 1 < table->columns ? "," : "\n", 1);
     }
 }

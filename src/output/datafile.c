@@ -229,7 +229,9 @@ static nh_status choose(picture *p, const nh_datafile *t, const char *names, nh_
         return nh_fail_memory(report);
     nh_sheet_panel *together = NULL;
     for (const char *at = names; *at; at += *at == ',') {
-        size_t length = strcspn(at, ","), before = strcspn(at, ",/");
+        const size_t length = nh_column_length(at);
+        const char *over = memchr(at, '/', length);
+        const size_t before = over ? (size_t)(over - at) : length;
         int y = find_name(t, at, before), x = -1;
         if (y < 0)
             return unknown(t, at, before, report);

@@ -27,6 +27,9 @@ struct nh_datafile {
 double *nh_datafile_add(nh_datafile *table, const char *name, size_t length, int64_t rows);
 nh_status nh_datafile_refuse(const nh_datafile *table, nh_report *report);
 
+/* To the next comma that is not between brackets, as in M[1,2]. */
+size_t nh_column_length(const char *name);
+
 /* One for each format; the table is empty before. */
 typedef nh_status nh_datafile_reader(nh_datafile *table, int64_t member, nh_report *report);
 nh_datafile_reader nh_datafile_read_csv, nh_datafile_read_npy, nh_datafile_read_npz,

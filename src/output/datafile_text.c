@@ -12,19 +12,36 @@ static int64_t count_lines(FILE *file)
 {
     int64_t lines = 0;
     int before = '\n';
-    for (int letter; (letter = getc(file)) != EOF; before = letter)
+    for (int letter; (letter = getc(file)) != EOF; before = letter == '\r' ? before : letter)
         lines += letter == '\n' && before != '\n';
     return lines + (before != '\n');
 }
 
+size_t nh_column_length(const char *at)
+{
+    size_t i = 0;
+    int depth = 0;
+    for (; at[i] && !(at[i] == ',' && depth <= 0); i++)
+        depth += (at[i] == '[') - (at[i] == ']');
+    return i;
+}
+
 static nh_status read_names(nh_datafile *t, char *line, int64_t rows, nh_report *report)
 {
-    line[strcspn(line, "\r\n")] = '\0';
-    for (char *at = line;; at++) {
-        size_t length = strcspn(at, ",");
-        if (!nh_datafile_add(t, at, length, rows))
+    static const char mark[] = "\xef\xbb\xbf"; /* with which spreadsheets begin a file */
+    char *at = strncmp(line, mark, strlen(mark)) == 0 ? line + strlen(mark) : line;
+    at[strcspn(at, "\r\n")] = '\0';
+    for (;; at++) {
+        at += strspn(at, " \t");
+        const size_t quoted = *at == '"';
+        size_t length = quoted ? strcspn(at + 1, "\"") : nh_column_length(at);
+        const char *name = at + quoted;
+        at += length + quoted;
+        at += strcspn(at, ",");
+        while (length > 0 && !quoted && strchr(" \t", name[length - 1]))
+            length--;
+        if (!nh_datafile_add(t, name, length, rows))
             return nh_datafile_refuse(t, report);
-        at += length;
         if (!*at)
             return NH_OK;
     }
@@ -35,10 +52,13 @@ static nh_status read_row(nh_datafile *t, char *line, int64_t row, nh_report *re
     char *at = line;
     for (int c = 0; c < t->columns; c++) {
         char *end;
+        const bool quoted = *at == '"';
+        at += quoted;
         double value = nh_decimal(at, &end);
         bool last = c + 1 == t->columns;
         if (end != at)
             t->column[c][row] = value;
+        end += quoted && *end == '"';
         if ((!last && *end != ',') || (last && *end && !strchr("\r\n", *end)))
             return nh_fail(report, NH_BAD_ARGUMENT,
                            "%s:%lld: expected %d numbers separated by commas", t->path,

@@ -177,6 +177,14 @@ void nh_file_text(nh_file *file, const char *text)
     nh_file_write(file, text, strlen(text));
 }
 
+void nh_file_column(nh_file *file, const char *name)
+{
+    const bool quoted = strchr(name, ',') != NULL; /* no name has a quote */
+    nh_file_text(file, quoted ? "\"" : "");
+    nh_file_text(file, name);
+    nh_file_text(file, quoted ? "\"" : "");
+}
+
 /* Data and size reach the disk; times may follow later. Devices and pipes cannot be synchronised:
  * EINVAL, EROFS. */
 int nh_synchronise(int descriptor)

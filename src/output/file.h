@@ -42,6 +42,8 @@ nh_status nh_file_read(nh_file *file, int64_t at, char *data, size_t size, nh_re
 /* Disk errors are remembered and reported by nh_file_commit. */
 void nh_file_write(nh_file *file, const char *data, size_t size);
 void nh_file_text(nh_file *file, const char *text);
+/* The name of a column in a table of text: in quotes if it has a comma, as M[1,2]. */
+void nh_file_column(nh_file *file, const char *name);
 
 /* A line of comma separated values. */
 void nh_file_numbers(nh_file *file, const double *row, int columns);

@@ -2,6 +2,7 @@
 """test_machines.py NONHOLO: ensembles whose members differ in parameters and start values."""
 
 import csv
+import json
 import math
 import os
 import statistics
@@ -66,6 +67,26 @@ def same_members_however_shared(program, folder):
         files.append(file.read())
     check(all(file == files[0] for file in files), "files differ")
     check(b"swept_m" in files[0] and b"swept_lean" in files[0], "no parameters in the file")
+
+
+def tables_of_others(program, folder):
+    """Spreadsheets begin a file with a mark, end lines with CRLF, and put cells in quotes; names may have commas."""
+    with open(os.path.join(folder, "plain.csv"), "w") as file:
+        file.write("m,lean\n1,0.1\n1.5,0.2\n")
+    with open(os.path.join(folder, "marked.csv"), "wb") as file:
+        file.write(b'\xef\xbb\xbf"m", lean \r\n"1",0.1\r\n\r\n1.5,0.2\r\n')
+    plain, marked = (members(program, folder, "bicycle", "--members", name, "--time", "0.5", "--quiet")[1] for name in ("plain.csv", "marked.csv"))
+    check(len(plain) == 2 and plain == marked, str(marked))
+    with open(os.path.join(folder, "matrix.nh"), "w") as file:
+        file.write("model m\nparameter k = 2\ncoordinate x\nlet M = ((x, 1), (2, x^2))\nlagrangian x'^2/2 - k*x^2/2\nstart x = 1\nobserve M\n")
+    program("run", "matrix.nh", "--time", "1", "--step", "0.1", "--method", "gauss:stages=3", "--quiet", "-o", "matrix.csv", cwd=folder)
+    with open(os.path.join(folder, "matrix.csv")) as file:
+        row = next(csv.DictReader(file))
+    check(row["M[1,2]"] == "1" and row["M[2,2]"] == "1", str(row))
+    done = program("plot", "matrix.csv", "--columns", "M[1,1]/M[2,2],x", "-o", "matrix.svg", cwd=folder)
+    check(done.returncode == 0, done.stderr)
+    done = program("fit", "matrix.nh", "matrix.csv", "--set", "k=1.7", "--fit", "k", "--json", cwd=folder)
+    check(done.returncode == 0 and abs(json.loads(done.stdout)["estimate"]["k"] - 2) < 1e-6, done.stdout + done.stderr)
 
 
 def listed_members(program, folder):
