@@ -54,6 +54,21 @@ class Knobs {
     }
 }
 
+// Assignments as `nonholo run --start` wants them. The numbers of a rotation, which get length 1, and those of its body rate are
+// given together; `values` has those that nobody has set.
+function assignments(own, values) {
+    const whole = new Map(), number = (name) => (own.has(name) ? own.get(name) : values.has(name) ? values.get(name) : Number(name.endsWith(".0")));
+    for (const [name, value] of own) {
+        const [, rotation, rate] = /^(.*)\.(w?)\d$/.exec(name) || [];
+        if (rotation === undefined) whole.set(name, value);
+        else {
+            const list = (rate ? ["w1", "w2", "w3"] : [0, 1, 2, 3]).map((k) => number(rotation + "." + k)), length = rate ? 1 : Math.hypot(...list) || 1;
+            whole.set(rate ? "body(" + rotation + ")" : rotation, "(" + list.map((x) => x / length).join(", ") + ")");
+        }
+    }
+    return [...whole].map(([name, value]) => name + "=" + value);
+}
+
 function knobRow(knobs, one, plain) {
     const box = element("div", { className: plain ? "knob plain" : "knob" }, knobs.place);
     const label = element("label", { textContent: printed(one.name), title: one.name }, box);
@@ -103,3 +118,5 @@ function showStart(knobs, names, values) {
         return row;
     });
 }
+
+if (typeof module !== "undefined") module.exports = { assignments };

@@ -257,11 +257,6 @@ static void put_start(json *j, const char *assignments, bool project)
     double energy = 0;
     nh_system_energy(nh, 0, start_q, start_v, &energy, NULL);
     json_real(j, "energy", energy);
-    int channels = nh_system_drawn_numbers(nh);
-    double *numbers = calloc((size_t)(channels > 0 ? channels : 0) + 1, sizeof *numbers);
-    if (numbers && channels > 0 && nh_system_draw(nh, 0, start_q, start_v, numbers, NULL) == NH_OK)
-        json_reals(j, "drawn", numbers, channels);
-    free(numbers);
 }
 
 static void put_state_names(json *j)
@@ -322,6 +317,53 @@ EXPORTED const char *pg_scene(void)
     if (!nh || nh_system_drawn_numbers(nh) < 0 || nh_system_scene(nh, &answer, NULL) != NH_OK)
         return "";
     return answer;
+}
+
+/* ---- neighbours of the start ---- */
+
+/* A state and what is drawn in it, one behind another. */
+typedef struct neighbour {
+    double *q, *v, *drawn;
+} neighbour;
+
+/* The start with one of its numbers changed: the first are coordinates, the others velocities. It
+ * is moved to satisfy the constraints; without success it stays the start. */
+static void move_to_neighbour(neighbour *one, int number, double by)
+{
+    const int n = nh_system_coordinates(nh), m = nh_system_velocities(nh);
+    nh_status status = NH_OK;
+    memcpy(one->q, start_q, (size_t)n * sizeof *start_q);
+    memcpy(one->v, start_v, (size_t)m * sizeof *start_v);
+    if (number >= 0)
+        *(number < n ? one->q + number : one->v + number - n) += by;
+    if (number >= 0)
+        status = number < n ? nh_system_project_state(nh, NULL, 0, one->q, one->v, NULL)
+                            : nh_system_project(nh, 0, one->q, one->v, NULL);
+    if (status != NH_OK)
+        move_to_neighbour(one, -1, 0);
+    else if (nh_system_drawn_numbers(nh) > 0)
+        nh_system_draw(nh, 0, one->q, one->v, one->drawn, NULL);
+}
+
+/* The start, and a neighbour for each of its numbers: along their differences the page drags bodies
+ * and velocities. */
+EXPORTED const char *pg_neighbours(double by)
+{
+    FILE *stream;
+    const int n = nh_system_coordinates(nh), m = nh_system_velocities(nh);
+    const int channels = nh_system_drawn_numbers(nh), drawn = channels > 0 ? channels : 0;
+    double *numbers = calloc((size_t)(n + m + drawn) + 1, sizeof *numbers);
+    neighbour one = {.q = numbers, .v = numbers + n, .drawn = numbers + n + m};
+    json j = begin_answer(&stream);
+    json_real(&j, "by", by);
+    json_array(&j, "rows");
+    for (int i = -1; numbers && i < n + m; i++) {
+        move_to_neighbour(&one, i, by);
+        json_reals(&j, NULL, numbers, n + m + drawn);
+    }
+    json_close_array(&j);
+    free(numbers);
+    return end_answer(&j);
 }
 
 /* ---- a simulation ---- */

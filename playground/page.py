@@ -12,7 +12,7 @@ import sys
 
 SCRIPTS = ["third_party/uplot/uPlot.iife.min.js", "third_party/three/three.min.js", "src/output/page.js", "src/output/scene.js",
            "src/output/scene_shapes.js", "src/output/scene_view.js", "src/output/player.js", "src/output/plots.js",
-           "playground/share.js", "playground/svg.js", "playground/editor.js", "playground/knobs.js",
+           "playground/share.js", "playground/svg.js", "playground/editor.js", "playground/knobs.js", "playground/handles.js",
            "playground/playground.js", "playground/parts.js"]
 STYLES = ["src/output/page.css", "src/output/animation.css", "third_party/uplot/uPlot.min.css", "playground/style.css"]
 POLICY = ("default-src 'none'; script-src {scripts} 'wasm-unsafe-eval'; style-src {styles}; worker-src blob:; img-src data:; "

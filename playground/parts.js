@@ -197,7 +197,7 @@ function makeGallery(models, choose) {
 
 // What a reader may try with any model: each is a change of the settings that is visible, and can be taken back.
 function makeTrials(playground) {
-    const place = part("trials"), velocities = () => playground.system.velocities.map((name, i) => [name, playground.system.v[i]]).filter(([, v]) => Number.isFinite(v) && v !== 0);
+    const place = part("trials").querySelector("span"), velocities = () => playground.system.velocities.map((name, i) => [name, playground.system.v[i]]).filter(([, v]) => Number.isFinite(v) && v !== 0);
     const trial = (text, act) => element("button", { type: "button", textContent: text, onclick: () => { if (playground.system) { act(); playground.chosen(); } } }, place);
     place.textContent = "";
     element("span", { textContent: "Try this" }, place);

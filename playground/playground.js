@@ -92,6 +92,7 @@ class Playground {
         this.plots = new Plots(part("plots"), (t) => { this.player.pause(); this.player.go(t); }, (width) => Math.max(1, Math.floor((width + 12) / 352)));
         this.player = new Player(0, 0, (t) => this.show(t));
         controls(this.player, part("player"), () => this.views.length && this.views[0].canvas);
+        this.handles = new StartHandles(part("handles"), this.player, this.start, () => this.later(0));
         this.listen();
         this.engine = new Engine((message) => this["on_" + message.kind](message));
     }
@@ -135,7 +136,7 @@ class Playground {
             if (!(common[key] >= 0 && common[key] < Infinity)) { this.complain(key + ": expected a positive number such as 0.01"); return; }
         const runs = [{ which: 0, method: this.method("method", "options"), ...common }], section = part("section").value;
         if (part("compare").checked) runs.push({ which: 1, method: this.method("other", "other-options"), ...common });
-        const assigned = (knobs) => [...knobs.own].map(([name, value]) => name + "=" + value);
+        const known = this.system ? [...this.system.coordinates, ...this.system.velocities].map((name, i) => [name, [...this.system.q, ...this.system.v][i]]) : [];
         this.asked = Date.now();
         this.timer = 0;
         this.keep();
@@ -145,8 +146,9 @@ class Playground {
         if (section) runs.push({ ...runs[0], which: SECTION, section });
         this.plots.sections = [];
         clearTimeout(this.judging);
-        this.engine.send({ kind: "open", id: this.id, file: this.file(), text: this.editor.text, settings: assigned(this.parameters),
-            start: assigned(this.start).join(", "), project: this.start.own.size > 0, runs });
+        this.engine.send({ kind: "open", id: this.id, file: this.file(), text: this.editor.text, settings: assignments(this.parameters.own, new Map()),
+            start: assignments(this.start.own, new Map(known)).join(", "), project: this.start.own.size > 0,
+            neighbours: this.handles.active && this.system && this.system.coordinates.length + this.system.velocities.length <= STATES_MOST, runs });
     }
 
     file() {
@@ -217,6 +219,7 @@ class Playground {
         if (system.methods) this.opened(system);
         Object.assign(this.system, { q: system.q, v: system.v, energy: system.energy });
         showStart(this.start, [...this.system.coordinates, ...this.system.velocities], [...system.q, ...system.v]);
+        this.handles.receive({ ...this.system, neighbours: system.neighbours });
         if (!system.error) return;
         root.failed = system.error.text;
         this.say("not simulated: the start");
@@ -293,7 +296,8 @@ class Playground {
         }
         if (!this.views[which]) {
             const figure = element("figure", {}, place);
-            this.views[which] = new SceneView(element("canvas", {}, figure), one.scene, { dark: () => darkly.matches });
+            this.views[which] = new SceneView(element("canvas", {}, figure), one.scene, { dark: () => darkly.matches, above: which ? null : (context, dark) => this.handles.draw(context, dark) });
+            if (which === 0) this.handles.attach(this.views[0]);
             this.views[which].caption = element("figcaption", {}, figure);
         } else this.views[which].setScene(one.scene);
         this.caption(which, one);
@@ -316,7 +320,7 @@ class Playground {
         for (let i = from; i < one.count; i++) view.addFrame(one.columns[0][i], one.frames[i]);
         one.fitted = one.fitted || 0;
         if (one.count > 1.5 * one.fitted || one.progress.done) {
-            view.fit();
+            if (!this.handles.held) view.fit();
             one.fitted = one.count;
         }
     }

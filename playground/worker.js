@@ -1,7 +1,7 @@
 // Owns the module: opens models and simulates them in short pieces, so that it receives changes in between.
 //
 //     {kind: "begin", wasm}                                        the compressed module, as base64
-//     {kind: "open", id, file, text, settings, start, project, runs: [{which, method, step, tolerance, time, section}, ...]}
+//     {kind: "open", id, file, text, settings, start, project, neighbours, runs: [{which, method, step, tolerance, time, section}, ...]}
 //     {kind: "estimate", id, which}                                the error at the end, and remarks about it
 //     {kind: "text", name}                                         the text of a shipped model
 //     {kind: "write", id, which, ending}                           the recorded data, as a file
@@ -25,6 +25,7 @@ class Simulator {
         this.openModel = text("pg_open", ["string", "string", "string", "string", "boolean"]);
         this.startModel = text("pg_start", ["string", "boolean"]);
         this.scene = text("pg_scene", []);
+        this.neighbours = text("pg_neighbours", ["number"]);
         this.run = text("pg_run", ["number", "string", "number", "number", "number", "number", "string"]);
         this.estimate = text("pg_estimate", ["number"]);
         this.advance = text("pg_advance", ["number"]);
@@ -48,6 +49,7 @@ class Simulator {
             if (system.methods) { this.opened = what; system.scene = this.scene(); }
         }
         if (!this.opened) { this.post({ kind: "failed", id: wish.id, error: system.error, where: "model" }); return; }
+        if (wish.neighbours && !system.error) system.neighbours = this.neighbours(1e-5);
         this.post({ kind: "opened", id: wish.id, system });
         if (system.error) return;
         wish.runs.forEach((one, i) => this.begin(one, one.which === undefined ? i : one.which));

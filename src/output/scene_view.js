@@ -79,10 +79,16 @@ class SceneCamera {
         this.width = (state.flat ? 1.15 : 1.1) * Math.max(...extent) || 2;
     }
 
+    // Where it is, until the next `fit`.
+    stay() {
+        if (this.follows) this.target = this.state.vector(this.shape.at);
+        this.follows = false;
+    }
+
     look(width, height) {
         const state = this.state, target = this.follows ? state.vector(this.shape.at) : this.target, wanted = state.number(this.shape.width, 0), small = Math.min(width, height);
         let scale = small / (wanted || this.width);
-        if (!wanted && this.extent && !this.follows)
+        if (!wanted && this.extent && !this.shape.at)
             scale = Math.min(width / (1.12 * this.extent[0] + 1e-9 * this.width + 1e-300), height / (1.12 * this.extent[1] + 1e-9 * this.width + 1e-300), 1e9);
         const c = Math.cos(this.height), s = Math.sin(this.height), ca = Math.cos(this.azimuth), sa = Math.sin(this.azimuth), flat = state.flat;
         this.right = flat ? [1, 0, 0] : [-sa, ca, 0];
@@ -178,20 +184,27 @@ class SceneView {
         renderer.render(this.world, lens);
         context.setTransform(1, 0, 0, 1, 0, 0);
         context.drawImage(renderer.domElement, 0, 0);
-        if (this.pointer) this.tell(context, lens, width, height, ratio, dark);
+        context.setTransform(ratio, 0, 0, ratio, 0, 0);
+        this.on = this.projection(lens, width, height);
+        if (this.pointer) this.tell(context, width, dark);
+        if (this.options.above) this.options.above(context, dark);
+    }
+
+    // Where points are on the canvas, in its pixels.
+    projection(lens, width, height) {
+        lens.updateMatrixWorld();
+        return (p) => { const v = new THREE.Vector3(...p).project(lens); return [((1 + v.x) * width) / 2, ((1 - v.y) * height) / 2]; };
     }
 
     // The number of the arrow under the pointer.
-    tell(context, lens, width, height, ratio, dark) {
-        lens.updateMatrixWorld();
-        const on = (p) => { const v = new THREE.Vector3(...p).project(lens); return [((1 + v.x) * width) / 2, ((1 - v.y) * height) / 2]; }, [x, y] = this.pointer;
+    tell(context, width, dark) {
+        const on = this.on, [x, y] = this.pointer;
         const near = this.kit.vectors.filter((one) => one.from).find((one) => {
             const [a, b] = [on(one.from), on(one.to)], [u, v] = [b[0] - a[0], b[1] - a[1]], part = Math.max(0, Math.min(1, ((x - a[0]) * u + (y - a[1]) * v) / (u * u + v * v || 1)));
             return Math.hypot(a[0] + part * u - x, a[1] + part * v - y) < 9;
         });
         this.told = near ? near.text : "";
         if (!near) return;
-        context.setTransform(ratio, 0, 0, ratio, 0, 0);
         context.font = "13px sans-serif";
         context.textAlign = "left";
         const room = context.measureText(near.text).width + 12, left = Math.max(0, Math.min(x + 12, width - room)), top = Math.max(0, y - 30);

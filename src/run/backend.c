@@ -13,7 +13,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "code/emit.h"
@@ -111,13 +110,6 @@ nh_status nh_run_compile(nh_run *run, nh_report *report)
 
 /* ---- auto ---- */
 
-static double clock_seconds(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Steps to come: as many as were announced. A run that has gone on for longer is expected to do as
  * many more as it has done since. */
 static double steps_left(const nh_trial *t)
@@ -203,8 +195,8 @@ static double compile_seconds(const nh_run *run)
  * not make the tape look slow. */
 static double processor_share(const nh_trial *t)
 {
-    const double all = clock_seconds(CLOCK_MONOTONIC) - t->last.clock;
-    const double mine = clock_seconds(CLOCK_THREAD_CPUTIME_ID) - t->last.processor;
+    const double all = nh_clock_seconds() - t->last.clock;
+    const double mine = nh_clock_cpu() - t->last.processor;
     return mine > 0.01 * all && mine < all ? mine / all : 1;
 }
 
@@ -212,8 +204,8 @@ static void mark_look(nh_trial *t)
 {
     t->last.steps = t->steps;
     t->last.seconds = t->seconds;
-    t->last.clock = clock_seconds(CLOCK_MONOTONIC);
-    t->last.processor = clock_seconds(CLOCK_THREAD_CPUTIME_ID);
+    t->last.clock = nh_clock_seconds();
+    t->last.processor = nh_clock_cpu();
 }
 
 /* Starts the compiler if that pays for the steps to come, and waits for it a while. */

@@ -19,6 +19,11 @@ assert.deepStrictEqual(offers("draw wheel color gre"), ["grey", "green"]);
 assert.deepStrictEqual(offers("# lagr"), []);
 assert.deepStrictEqual(offers("let x = "), []);
 
+// Numbers of a rotation are assigned together.
+const { assignments } = require(path.resolve(process.argv[2], "knobs.js"));
+assert.deepStrictEqual(assignments(new Map([["x", 1], ["R.1", 3], ["R.2", 0], ["x'", 2], ["S[2].w3", 7]]), new Map([["R.0", 4], ["R.3", 0], ["S[2].w1", 3]])),
+    ["x=1", "R=(0.8, 0.6, 0, 0)", "x'=2", "body(S[2])=(3, 0, 7)"]);
+
 // Ticks of logarithmic axes: some, not many, within the axis, also far below what round-off is.
 const page = fs.readFileSync(path.resolve(process.argv[2], "../src/output/page.js"), "utf8");
 const logTicks = new Function("window", page + "; return logTicks;")({});

@@ -122,6 +122,50 @@ def sliders_and_start(page):
     page.clean()
 
 
+def start_is_dragged(page):
+    """Rings move bodies and tips change velocities, as far as the constraints let them; rotations have starts, too."""
+    def ready():
+        page.browser.until("playground.handles.list.length && playground.finished === playground.id && !playground.asked && !playground.timer", "the handles of a start")
+
+    def drag(what, across):
+        place = f"(() => {{ const b = playground.views[0].canvas.getBoundingClientRect(), p = playground.handles.seen(playground.handles.list[0]).{what}; return [b.left + p[0], b.top + p[1]]; }})()"
+        before, count = page.browser.evaluate(place), page.browser.evaluate(DONE)
+        page.browser.drag(*before, across)
+        page.browser.until(f"{DONE} > {count}", "another simulation")
+        ready()
+        return before, page.browser.evaluate(place)
+
+    own = "Object.fromEntries(playground.start.own)"
+    page.open("#model=rolling-disk")
+    page.finished()
+    azimuth = page.browser.evaluate("playground.views[0].camera.azimuth")
+    page.browser.evaluate("document.getElementById('handles').click()")
+    ready()
+    drag("ring", 40)
+    same(sorted(page.browser.evaluate(own)), ["x1", "x2"], "a disk is moved along the ground")
+    speed = page.browser.evaluate("playground.handles.list[0].velocity")
+    drag("tip", 30)
+    after = page.browser.evaluate("playground.handles.list[0].velocity")
+    check(sum(a * a for a in after) > 1.05 * sum(a * a for a in speed), f"a longer arrow is a larger velocity: {speed} {after}")
+    check(page.browser.evaluate("playground.trajectories[0].columns.at(-1)[0]") < 1e-12, "the start satisfies the constraints")
+    same(page.browser.evaluate("playground.views[0].camera.azimuth"), azimuth, "the camera stays")
+    page.open("#model=heavy-top")
+    page.finished()
+    page.browser.evaluate("document.getElementById('handles').click()")
+    ready()
+    tip = page.browser.evaluate("playground.handles.list[0].place")
+    drag("ring", 40)
+    same(sorted(page.browser.evaluate(own)), ["R.0", "R.1", "R.2", "R.3"], "a top is turned")
+    moved = page.browser.evaluate("playground.handles.list[0].place")
+    same(round(sum(a * a for a in tip), 6), round(sum(a * a for a in moved), 6), "it keeps its length")
+    page.after("(() => { const n = document.querySelector('#start input[data-name=\"R.w3\"]'); n.value = '-2'; n.onchange(); })()")
+    same(page.browser.evaluate("playground.system.v.map((x) => Math.round(1e9 * x) / 1e9)"), [0, 0.3, -2], "a body rate that is typed")
+    page.browser.evaluate("document.getElementById('handles').click()")
+    page.browser.drag(*page.browser.evaluate("(() => { const b = playground.views[0].canvas.getBoundingClientRect(); return [b.left + b.width / 2, b.top + b.height / 2]; })()"), 40)
+    check(page.browser.evaluate("playground.views[0].camera.azimuth") != azimuth, "without handles the view turns")
+    page.clean()
+
+
 def compares(page):
     page.open("#model=rolling-disk")
     page.finished()
@@ -480,7 +524,7 @@ def main():
     if not os.path.exists(path):
         print("skipped: there is no page ('make playground', which needs emscripten)")
         return 77
-    cases = moves, errors_are_under_their_line, completes, sliders_and_start, compares, plots_cover_the_data, plots_follow_the_time, runs_are_told_apart, camera_has_limits, says_that_there_is_no_webgl, work_is_not_lost, bad_links_say_so, gallery_moves, trials_change_the_settings, films_are_recorded, arrows_show_their_number, pausing_stays_paused, shares, exports, fits_on_a_phone, texts_stay_texts
+    cases = moves, errors_are_under_their_line, completes, sliders_and_start, start_is_dragged, compares, plots_cover_the_data, plots_follow_the_time, runs_are_told_apart, camera_has_limits, says_that_there_is_no_webgl, work_is_not_lost, bad_links_say_so, gallery_moves, trials_change_the_settings, films_are_recorded, arrows_show_their_number, pausing_stays_paused, shares, exports, fits_on_a_phone, texts_stay_texts
     with Browser() as browser:
         page = Page(browser, "file://" + path, program)
         tests = [(case.__name__, lambda case=case: case(page)) for case in cases]
