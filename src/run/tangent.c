@@ -340,7 +340,7 @@ size_t nh_own_room(const nh_run *run)
 
 int nh_take_own_step(const nh_run *run, const nh_kernel *kernel, nh_kernel_io *io, double *plain)
 {
-    engine *careful = (engine *)&run->careful; /* which keeps nothing */
+    engine *careful = &run->engines->careful; /* which keeps nothing */
     const nh_leg leg = {.clock = {io->time, io->step}};
     nh_kernel_io own = nh_kernel_arguments(run, careful, plain, 1, &leg, io->index);
     int status, of_own;
