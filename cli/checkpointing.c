@@ -117,6 +117,7 @@ int checkpointing_begin(checkpointing *c, const options *given)
     listen_to(SIGINT, ask_to_stop);
     listen_to(SIGTERM, ask_to_stop);
     listen_to(SIGHUP, ask_to_stop);
+    listen_to(SIGXCPU, ask_to_stop); /* ulimit -t */
     listen_to(SIGALRM, insist);
     return 0;
 }

@@ -131,6 +131,7 @@ static int compute(optimise_job *j, nh_optimise_options *o)
     o->along = given->along;
     o->user = j;
     o->progress = show_progress;
+    o->save = given->inputs;
     const nh_status status = nh_optimise(&j->optimum, j->subject.system, o, &report);
     end_progress(j);
     if (status != NH_OK)

@@ -35,31 +35,6 @@ static int finish_file(FILE *file, const char *path)
     return 0;
 }
 
-/* The value at a point; held inputs keep the last one to the end. */
-static double point_value(const nh_optimum *o, int control, int point)
-{
-    const int points = nh_optimum_points(o, control);
-    return nh_optimum_inputs(o, control)[point < points ? point : points - 1];
-}
-
-static int write_inputs(const optimise_job *j)
-{
-    const nh_optimum *o = j->optimum;
-    FILE *file = fopen(j->given->inputs, "we");
-    if (!file)
-        return complain("cannot write %s: %s", j->given->inputs, strerror(errno)), FAILED;
-    fprintf(file, "t");
-    for (int c = 0; c < j->controls; c++)
-        fprintf(file, ",%s", j->control[c].name);
-    for (int k = 0; k <= nh_optimum_pieces(o); k++) {
-        fprintf(file, "\n%.17g", nh_optimum_point_time(o, k));
-        for (int c = 0; c < j->controls; c++)
-            fprintf(file, ",%.17g", point_value(o, c, k));
-    }
-    fprintf(file, "\n");
-    return finish_file(file, j->given->inputs);
-}
-
 static int write_laws(const optimise_job *j)
 {
     FILE *file = fopen(j->given->track, "we");
@@ -120,11 +95,8 @@ static int write_motion(optimise_job *j)
 
 int write_optimum(optimise_job *j)
 {
-    int answer = j->given->inputs ? write_inputs(j) : 0, more = 0;
-    if (j->tracked)
-        more = write_laws(j);
-    answer = answer ? answer : more;
-    more = j->given->output || j->given->plot ? write_motion(j) : 0;
+    const int answer = j->tracked ? write_laws(j) : 0;
+    const int more = j->given->output || j->given->plot ? write_motion(j) : 0;
     return answer ? answer : more;
 }
 

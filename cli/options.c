@@ -193,7 +193,7 @@ static const specification specifications[] = {
     {"step", 0, POSITIVE, OPTIONS_OPTIMISE, AT(step), "H",
      "the longest time step (as the tolerance takes)", 0, 0},
     {"inputs", 0, TEXT, OPTIONS_OPTIMISE, AT(inputs), "FILE.csv",
-     "write the inputs as a table for --input NAME:held=FILE.csv or NAME:linear=", 0, 0},
+     "write the best inputs so far, for --input NAME:held=FILE.csv or NAME:linear=", 0, 0},
     {"track", 0, TEXT, OPTIONS_OPTIMISE, AT(track), "FILE",
      "write feedback that follows the optimum, for --input @FILE", 0, 0},
     {"weights", 0, TEXT, OPTIONS_OPTIMISE, AT(weights), "NAME=W,...",

@@ -690,6 +690,9 @@ typedef struct nh_optimise_options {
     void *user;
     /* Nonzero: stop there. `violation` is the largest of the conditions'. */
     int (*progress)(void *user, int guess, int iteration, double cost, double violation);
+    /* A table of the best inputs so far, as nh_optimum_save writes it: about once a second, and at
+     * the end, so that they outlive the process. NULL: none. */
+    const char *save;
 } nh_optimise_options;
 NH_OPTIONS_DEFAULT(nh_optimise_options)
 typedef struct nh_optimum nh_optimum;
@@ -721,6 +724,8 @@ NH_API int nh_optimum_points(const nh_optimum *o, int control);
 NH_API const double *nh_optimum_inputs(const nh_optimum *o, int control);
 NH_API double nh_optimum_point_time(const nh_optimum *o, int point);
 NH_API double nh_optimum_value(const nh_optimum *o, int varied); /* of what is varied */
+/* Writes the inputs to a file that a setting "u:held=FILE.csv" takes. */
+NH_API nh_status nh_optimum_save(const nh_optimum *o, const char *path, nh_report *report);
 /* The state at the beginning of a piece, or at the end (`pieces`), before inputs jump. */
 NH_API void nh_optimum_state(const nh_optimum *o, int piece, double *t, double *q, double *v);
 /* The largest jump of velocities where inputs jump, relative to the largest velocity. */

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes as C
+import os
 from typing import Any, Mapping, Sequence
 
 import numpy as np
@@ -174,6 +175,7 @@ def optimise(
     start: Start = None, set: Setting | None = None, input: Inputs | None = None, input_period: float | None = None,
     q: Any = None, v: Any = None, t0: float = 0.0, project: Projection = False,
     compose: str | None = None, compensated: bool | None = None,
+    save: str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> Optimum:
     """The inputs for which the motion reaches a goal at the least cost. ``control`` names inputs, as a list, or as a dictionary with bounds
@@ -181,7 +183,8 @@ def optimise(
     ``"x = 1, x' = 0"`` or a dictionary, ``along`` inequalities at the ends of all pieces. ``minimise`` is an expression at the end,
     ``"integral EXPRESSION"`` or their sum; ``time`` in it is the duration. ``time`` is the duration, ``"free"``, or bounds of a free one.
     ``vary`` names parameters and start values to be chosen, too. The search begins at the present inputs and at random ones, ``tries``
-    in all. Other arguments are those of :func:`simulate`.
+    in all. ``save`` is a file for the best inputs so far, which is written about once a second: if the search is interrupted or killed,
+    ``input={"u:held": FILE}`` continues from there. Other arguments are those of :func:`simulate`.
 
     >>> import nonholo
     >>> cart = nonholo.load('''model cart
@@ -208,7 +211,7 @@ def optimise(
         size=C.sizeof(H.nh_optimise_options), control=C.addressof(controls), controls=len(bare), pieces=pieces, vary=C.addressof(varied),
         varied=len(names), minimise=minimise.encode() if minimise else None, end=_conditions(end), along=_conditions(along),
         start=C.addressof(begin), run=C.addressof(how), tries=tries, seed=seed, iterations=iterations,
-        progress=PROGRESS(guarded(lambda guess, iteration, cost, violation: None)))
+        progress=PROGRESS(guarded(lambda guess, iteration, cost, violation: None)), save=os.fsencode(save) if save is not None else None)
     if isinstance(time, str) or isinstance(time, tuple):
         if isinstance(time, str) and time != "free":
             raise ValueError(f"time={time!r}: expected a duration, 'free' or bounds (least, greatest)")

@@ -1,6 +1,7 @@
 /* The search for optimal inputs by IPOPT, from several guesses; see nonholo_analysis.h. */
 #include "simulate/optimise.h"
 
+#include "base/clock.h"
 #include "base/ipopt.h"
 #include "base/lapack.h"
 #include "base/option_struct.h"
@@ -28,6 +29,7 @@ static const double rough_search = 1e-6, fine_search = 1e-10;
 static const double flat = 1e-9;      /* relative singular values below this are zero */
 static const double rounding = 1e-12; /* rows that are smaller, relatively, are zero */
 static const double usual_tolerance = 1e-9;
+static const double seconds_between_saves = 1;
 
 /* ---- points ---- */
 
@@ -39,11 +41,11 @@ double nh_optimum_lack(const nh_optimum *o)
     return most;
 }
 
-static bool is_better(const nh_optimum *o, double cost, double violation)
+static bool is_better(double cost, double violation, double than_cost, double than_violation)
 {
-    if (violation <= reached && o->best_violation <= reached)
-        return cost < o->best_cost;
-    return violation < o->best_violation;
+    if (violation <= reached && than_violation <= reached)
+        return cost < than_cost;
+    return violation < than_violation;
 }
 
 static bool evaluate(void *user, const double *x, double *cost, double *gradient, double *condition,
@@ -58,7 +60,7 @@ static bool evaluate(void *user, const double *x, double *cost, double *gradient
     memcpy(condition, p->value, (size_t)p->rows * sizeof *condition);
     memcpy(jacobian, p->jacobian, (size_t)p->rows * (size_t)o->n * sizeof *jacobian);
     const double violation = nh_optimum_lack(o);
-    if (is_better(o, p->cost, violation)) {
+    if (is_better(p->cost, violation, o->best_cost, o->best_violation)) {
         memcpy(o->best, x, (size_t)o->n * sizeof *x);
         o->best_cost = p->cost;
         o->best_violation = violation;
@@ -66,10 +68,30 @@ static bool evaluate(void *user, const double *x, double *cost, double *gradient
     return true;
 }
 
+/* Writes the best point so far, unless it was written or the last time is not long ago. A full disk
+ * shows at the end. */
+static void save_best(nh_optimum *o)
+{
+    nh_report report;
+    const bool now = is_better(o->best_cost, o->best_violation, o->cost, o->violation);
+    const double cost = now ? o->best_cost : o->cost;
+    double *x = o->x;
+    if (!o->options.save || !isfinite(cost) || cost == o->saved_cost ||
+        nh_clock_seconds() - o->saved < seconds_between_saves)
+        return;
+    if (now)
+        o->x = o->best;
+    nh_optimum_save(o, o->options.save, &report);
+    o->x = x;
+    o->saved = nh_clock_seconds();
+    o->saved_cost = cost;
+}
+
 static bool proceed(void *user, int iteration, double cost, double violation)
 {
     nh_optimum *o = user;
     o->iterations++;
+    save_best(o);
     o->stopped = o->options.progress &&
                  o->options.progress(o->options.user, o->guess, iteration, cost, violation) != 0;
     return !o->stopped;
@@ -435,8 +457,7 @@ static nh_status try_guess(nh_optimum *o, int guess, const double *defaults, dou
         return status_of_steps;
     const bool goal = o->best_violation <= reached;
     o->reached += goal;
-    if (goal && o->violation <= reached ? o->best_cost < o->cost
-                                        : o->best_violation < o->violation) {
+    if (is_better(o->best_cost, o->best_violation, o->cost, o->violation)) {
         memcpy(o->x, x, (size_t)o->n * sizeof *x);
         o->cost = o->best_cost;
         o->violation = o->best_violation;
@@ -583,7 +604,7 @@ nh_status nh_optimise(nh_optimum **out, const nh_system *system, const nh_optimi
 {
     nh_optimise_options own;
     *out = NULL;
-    nh_status status = NH_OPTIONS_TAKE(&own, options, nh_optimise_options, progress, report);
+    nh_status status = NH_OPTIONS_TAKE(&own, options, nh_optimise_options, save, report);
     nh_optimum *o = status == NH_OK ? calloc(1, sizeof *o) : NULL;
     if (!o)
         return status == NH_OK ? nh_fail_memory(report) : status;
@@ -591,6 +612,9 @@ nh_status nh_optimise(nh_optimum **out, const nh_system *system, const nh_optimi
     own.iterations = own.iterations > 0 ? own.iterations : USUAL_ITERATIONS;
     o->options = own;
     status = optimise(o, system, report);
+    if (status == NH_OK && own.save)
+        status = nh_optimum_save(o, own.save, report);
+    o->options.save = NULL; /* the path need not live longer than this call */
     if (status == NH_OK)
         *out = o;
     else

@@ -23,11 +23,12 @@ struct nh_optimum {
     int steps;                      /* in a piece, of the best guess */
     int patience;                   /* iterations of a search, at most */
     bool stopped;
-    nh_report last;    /* why a motion could not be computed */
-    nh_system *system; /* with the optimum as tables */
-    nh_text *setting;  /* [controls] */
-    double *gain;      /* [pieces][controls][states]; NULL: not computed */
-    nh_text *law;      /* [controls] */
+    double saved, saved_cost; /* when options.save was written, and what */
+    nh_report last;           /* why a motion could not be computed */
+    nh_system *system;        /* with the optimum as tables */
+    nh_text *setting;         /* [controls] */
+    double *gain;             /* [pieces][controls][states]; NULL: not computed */
+    nh_text *law;             /* [controls] */
     nh_remarks remarks;
 };
 

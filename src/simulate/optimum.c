@@ -4,6 +4,7 @@
 #include "base/decimal.h"
 #include "base/status.h"
 #include "model/source.h"
+#include "output/file.h"
 #include "system/system.h"
 
 #include <math.h>
@@ -184,4 +185,40 @@ int nh_optimum_remarks(const nh_optimum *o)
 const char *nh_optimum_remark(const nh_optimum *o, int index)
 {
     return nh_remarks_text(&o->remarks, index);
+}
+
+/* ---- on the disk ---- */
+
+/* The value at a point; held inputs keep the last one to the end. */
+static double point_value(const nh_optimum *o, int control, int point)
+{
+    const int points = nh_optimum_points(o, control);
+    return nh_optimum_inputs(o, control)[point < points ? point : points - 1];
+}
+
+nh_status nh_optimum_save(const nh_optimum *o, const char *path, nh_report *report)
+{
+    const int columns = o->p.controls + 1;
+    double *row = malloc((size_t)columns * sizeof *row);
+    nh_file *file = NULL;
+    if (!row)
+        return nh_fail_memory(report);
+    nh_status status = nh_file_begin(&file, path, report);
+    if (status == NH_OK) {
+        nh_file_text(file, "t");
+        for (int c = 0; c < o->p.controls; c++) {
+            nh_file_text(file, ",");
+            nh_file_text(file, o->p.control[c].name);
+        }
+        nh_file_text(file, "\n");
+        for (int k = 0; k <= o->p.pieces; k++) {
+            row[0] = nh_optimum_point_time(o, k);
+            for (int c = 0; c < o->p.controls; c++)
+                row[1 + c] = point_value(o, c, k);
+            nh_file_numbers(file, row, columns);
+        }
+        status = nh_file_commit(file, report);
+    }
+    free(row);
+    return status;
 }
