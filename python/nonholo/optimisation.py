@@ -82,8 +82,9 @@ class Optimum:
                 for i, name in enumerate(self.controls)}
 
     @property
-    def table(self) -> list[str]:
-        return [_text(lib.nh_optimum_setting(self._handle, i)) for i in range(len(self.controls))]
+    def table(self) -> dict[str, str]:
+        texts = (_text(lib.nh_optimum_setting(self._handle, i)) for i in range(len(self.controls)))
+        return {name: table for name, _, table in (text.partition("=") for text in texts)}
 
     @property
     def values(self) -> dict[str, float]:
@@ -196,6 +197,8 @@ def optimise(
     >>> best = nonholo.optimise(cart, "u", "x = 1, x' = 0", "integral u^2", time=2)
     >>> round(best.cost, 9)
     1.503759398
+    >>> round(nonholo.simulate(cart, "gauss", step=0.02, time=2, input=best.table)["x"][-1], 9)
+    1.0
     """
     system = as_system(model, set, input, input_period)
     if functions(system._given):

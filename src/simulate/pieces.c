@@ -2,7 +2,6 @@
 #include "simulate/pieces.h"
 
 #include "base/dense.h"
-#include "base/lapack.h"
 #include "base/quadrature.h"
 #include "base/status.h"
 #include "run/inputs.h"
@@ -14,6 +13,7 @@
 #include <string.h>
 
 enum { WINDOW = 8 }; /* nodes that the quadrature uses together: its order */
+static const double nothing_left = 1e-15;
 
 double nh_pieces_length(const nh_pieces *p, const double *x)
 {
@@ -102,40 +102,72 @@ static void add_moves(const nh_pieces *p, double factor, const double *moves, do
     }
 }
 
-/* The changes of the state at the end of a piece, map[states][directions], become a basis and
- * coefficients: B C = map selection. */
-static nh_status condense(nh_pieces *p, nh_report *report)
+/* Takes what lies along a direction out of the columns of rest[states][directions]; its parts are
+ * added to `part`. */
+static void take_out(const nh_pieces *p, const double *direction, double *rest, double *part)
 {
-    const size_t n = (size_t)p->unknowns;
+    for (int d = 0; d < p->directions; d++) {
+        double along = 0;
+        for (int s = 0; s < p->states; s++)
+            along += direction[s] * rest[s * p->directions + d];
+        for (int s = 0; s < p->states; s++)
+            rest[s * p->directions + d] -= along * direction[s];
+        part[d] += along;
+    }
+}
+
+static double length_of_column(const nh_pieces *p, const double *a, int column)
+{
+    double square = 0;
+    for (int s = 0; s < p->states; s++)
+        square += a[s * p->directions + column] * a[s * p->directions + column];
+    return sqrt(square);
+}
+
+/* The changes of the state at the end of a piece, map[states][directions], become an orthonormal
+ * basis and coefficients, B C = map selection: each direction is that of the column of which most
+ * is left (Gram and Schmidt with pivots). */
+static void find_basis(nh_pieces *p)
+{
+    double *rest = p->rest, *part = rest + p->states * p->directions, longest = 0;
+    memcpy(rest, p->map, (size_t)(p->states * p->directions) * sizeof *rest);
+    memset(part, 0, (size_t)(p->carried * p->directions) * sizeof *part);
+    for (int k = 0; k < p->carried; k++, part += p->directions) {
+        double *direction = p->basis + k * p->states, length = 0;
+        int pivot = 0;
+        for (int d = 0; d < p->directions; d++) {
+            const double left = length_of_column(p, rest, d);
+            pivot = left > length ? d : pivot;
+            length = fmax(length, left);
+        }
+        longest = k == 0 ? length : longest;
+        if (!(length > nothing_left * longest))
+            break;
+        for (int s = 0; s < p->states; s++)
+            direction[s] = rest[s * p->directions + pivot] / length;
+        take_out(p, direction, rest, part);
+        take_out(p, direction, rest, part); /* what rounding has left */
+    }
+    nh_dense_multiply(p->carried, p->directions, p->unknowns, p->rest + p->states * p->directions,
+                      p->selection, p->coefficients);
+}
+
+/* Begins the next piece with a basis of the changes that occur. */
+static void condense(nh_pieces *p)
+{
     const int most = p->carried;
     memset(p->basis, 0, (size_t)(most * p->states) * sizeof *p->basis);
-    memset(p->coefficients, 0, (size_t)most * n * sizeof *p->coefficients);
-    if (most == p->states) { /* all changes */
-        for (int i = 0; i < most; i++)
-            p->basis[i * p->states + i] = 1;
-        nh_dense_multiply(most, p->directions, p->unknowns, p->map, p->selection, p->coefficients);
-        return NH_OK;
+    if (most < p->states) {
+        find_basis(p);
+        return;
     }
-    nh_svd svd;
-    if (!nh_svd_find(&svd, p->states, p->directions, p->map)) {
-        nh_svd_free(&svd);
-        return nh_fail(report, NH_NOT_APPLICABLE, "optimisation with constraints needs LAPACK");
-    }
-    for (int k = 0; k < svd.values && k < most; k++) {
-        for (int i = 0; i < p->states; i++)
-            p->basis[k * p->states + i] = svd.left[k * p->states + i];
-        for (int d = 0; d < p->directions; d++) {
-            const double by = svd.value[k] * svd.right[k * p->directions + d];
-            for (size_t i = 0; by != 0 && i < n; i++)
-                p->coefficients[(size_t)k * n + i] += by * p->selection[(size_t)d * n + i];
-        }
-    }
-    nh_svd_free(&svd);
-    return NH_OK;
+    for (int i = 0; i < most; i++) /* all changes */
+        p->basis[i * p->states + i] = 1;
+    nh_dense_multiply(most, p->directions, p->unknowns, p->map, p->selection, p->coefficients);
 }
 
 /* The change of the start by what is varied. */
-static nh_status begin_directions(nh_pieces *p, nh_report *report)
+static void begin_directions(nh_pieces *p)
 {
     const nh_unknowns *v = &p->varied;
     const int first = first_global(p);
@@ -147,7 +179,7 @@ static nh_status begin_directions(nh_pieces *p, nh_report *report)
             p->map[s * p->directions + first + i] =
                 s < p->positions ? v->dq[i * p->positions + s]
                                  : v->dv[i * v->velocities + s - p->positions];
-    return condense(p, report);
+    condense(p);
 }
 
 /* Gives the run the columns of a piece that begins at time t. */
@@ -315,10 +347,10 @@ static nh_status take_piece(nh_pieces *p, const double *x, int piece, double len
         add_moves(p, 1, p->moves + (size_t)p->last_cost * (size_t)p->directions, p->gradient);
     }
     read_directions(p);
-    status = condense(p, report);
-    if (status == NH_OK && p->keeps)
+    condense(p);
+    if (p->keeps)
         keep_maps(p, piece);
-    return status;
+    return NH_OK;
 }
 
 /* ---- all of it ---- */
@@ -358,7 +390,7 @@ nh_status nh_pieces_evaluate(nh_pieces *p, const double *x, nh_report *report)
     memset(p->jacobian, 0, (size_t)p->rows * n * sizeof *p->jacobian);
     nh_status status = begin_motion(p, x, length, report);
     if (status == NH_OK && !p->keeps)
-        status = begin_directions(p, report);
+        begin_directions(p);
     if (status == NH_OK)
         keep_node(p, 0);
     for (int k = 0; k < p->pieces && status == NH_OK; k++)

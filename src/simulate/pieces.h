@@ -47,7 +47,7 @@ typedef struct nh_pieces {
     /* the run */
     nh_run *run;
     int states, positions, carried, directions, observables;
-    double *basis, *coefficients, *map, *moved, *selection; /* see pieces.c */
+    double *basis, *coefficients, *map, *moved, *selection, *rest; /* see pieces.c */
     double *values, *moves, *weight, *numbers;
     /* what was computed last */
     double cost, *gradient, *value, *jacobian; /* of conditions: [rows], [rows][unknowns] */

@@ -456,10 +456,12 @@ static bool make_room(nh_pieces *p)
                             (pieces + 1) * state,
                             (pieces + 1) * r * s,
                             pieces * r * r,
-                            pieces * r * u};
+                            pieces * r * u,
+                            (s + r) * d};
     double **to[] = {&p->basis,    &p->coefficients, &p->map,        &p->moved,    &p->selection,
                      &p->values,   &p->moves,        &p->numbers,    &p->gradient, &p->value,
-                     &p->jacobian, &p->node,         &p->kept_basis, &p->A,        &p->B};
+                     &p->jacobian, &p->node,         &p->kept_basis, &p->A,        &p->B,
+                     &p->rest};
     size_t all = 1;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         all += parts[i];
