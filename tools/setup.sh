@@ -53,6 +53,7 @@ need_build() {
     need python3 python3
     need gnuplot gnuplot-nox
     need scdoc scdoc
+    need g++ g++ # derivatives of runs
     need_library hdf5-serial libhdf5-dev
     need_library zlib zlib1g-dev
     need_library lapack liblapack-dev

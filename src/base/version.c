@@ -26,6 +26,11 @@
 #else
 #define LAPACK "no LAPACK (no linearisation)"
 #endif
+#ifdef NH_TANGENTS
+#define TANGENTS "derivatives"
+#else
+#define TANGENTS "no C++ compiler (no derivatives of runs)"
+#endif
 #if defined(__GNUC__) && !defined(__clang__)
 #define COMPILER "gcc " __VERSION__
 #else
@@ -39,5 +44,6 @@ const char *nh_version(void)
 
 const char *nh_version_parts(void)
 {
-    return KERNELS "; " HDF5 "; " LAPACK "; " IPOPT "; " EXPAT "; compiled by " COMPILER;
+    return KERNELS "; " TANGENTS "; " HDF5 "; " LAPACK "; " IPOPT "; " EXPAT
+                   "; compiled by " COMPILER;
 }

@@ -10,7 +10,7 @@
 #ifdef NH_TANGENTS
 enum { NH_DUAL_PLACES = NH_TANGENTS + 1 };
 #else
-enum { NH_DUAL_PLACES = 1 }; /* a build without a C++ compiler has none */
+enum { NH_DUAL_PLACES = 2 }; /* sizes only: a build without a C++ compiler has no such kernels */
 #endif
 
 /* NULL: this build has none. */

@@ -131,7 +131,7 @@ nh_status nh_tangent_create(nh_run *run, int count, bool parameters, nh_report *
     if (!t)
         return nh_fail_memory(report);
     t->count = count;
-    t->passes = (count + NH_DUAL_PLACES - 2) / (NH_DUAL_PLACES > 1 ? NH_DUAL_PLACES - 1 : 1);
+    t->passes = (count + NH_DUAL_PLACES - 2) / (NH_DUAL_PLACES - 1);
     t->engine.kernel = nh_dual_kernel(run->choice.method);
     status = nh_tangent_system(run, parameters, &t->own, &t->shape, report);
     t->system = t->own ? t->own : run->system;

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { WIDTH = NH_DUAL_PLACES > 1 ? NH_DUAL_PLACES - 1 : 1 };
+enum { WIDTH = NH_DUAL_PLACES - 1 };
 
 /* An event whose function changes this much more slowly than it does nearby only touches zero. */
 static const double grazing = 1e-6;

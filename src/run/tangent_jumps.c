@@ -11,7 +11,7 @@
 #include "model/input_table.h"
 #include "run/inputs.h"
 
-enum { ITERATIONS_MAX = 50, WIDTH = NH_DUAL_PLACES > 1 ? NH_DUAL_PLACES - 1 : 1 };
+enum { ITERATIONS_MAX = 50, WIDTH = NH_DUAL_PLACES - 1 };
 
 /* ---- tables ---- */
 
