@@ -19,6 +19,8 @@ static int write_export(const subject *s, const options *given)
     wanted.name = given->name;
     wanted.run = &run;
     wanted.single = given->real == 1;
+    wanted.settable = given->settable;
+    wanted.jacobian = given->jacobian;
     wanted.fmi = given->fmi % 2 ? 2 : 3; /* the choices are 3|2|3.0|2.0 */
     const char *path = given->output ? given->output : "-";
     if (nh_export(s->system, &wanted, path, &report) != NH_OK)
@@ -47,7 +49,9 @@ const command command_export = {
     .help =
         "Writes MODEL for use in other programs. The format c is a C program without\n"
         "dependencies that computes the same steps as 'nonholo run', bit for bit; -o NAME.c\n"
-        "also writes NAME.h. The format fmu is a functional mock-up unit NAME.fmu for\n"
+        "also writes NAME.h; with --settable its parameters can be set while it runs, and with\n"
+        "--jacobian it has the derivatives of its accelerations. The format fmu is a\n"
+        "functional mock-up unit NAME.fmu for\n"
         "co-simulation with the same steps and for model exchange. The other formats contain\n"
         "the equations with named parameters: numpy code (python), a script that rebuilds the\n"
         "model with SymPy (sympy), functions of CasADi (casadi), a function file for MATLAB\n"

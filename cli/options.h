@@ -33,7 +33,7 @@ typedef uint64_t option_groups;
 #define OPTIONS_COLUMNS OPTION_GROUP(21)   /* --columns, -o */
 #define OPTIONS_IMPORT OPTION_GROUP(22)    /* --wheels, --base, -o */
 #define OPTIONS_FILM OPTION_GROUP(23)      /* --fps, --speed, --camera, --caption */
-#define OPTIONS_EXPORT OPTION_GROUP(24)    /* --format, --step, --real, --fmi, --name, -o */
+#define OPTIONS_EXPORT OPTION_GROUP(24)    /* --format, --step, --real, ..., --jacobian, -o */
 #define OPTIONS_CHECK OPTION_GROUP(25)     /* --latex */
 #define OPTIONS_EXPAND OPTION_GROUP(26)    /* --expand */
 #define OPTIONS_LINEARISE OPTION_GROUP(27) /* --sweep, --locate, --matrices, --keep-symmetries */
@@ -87,8 +87,9 @@ typedef struct options {
     int backend, compensated, precision, around, about, table, format, real, fmi,
         progress;              /* index into the choices of the table: the standard first */
     const char *wheels, *base; /* NULL when not given */
-    bool verify, no_title, drift, megno, relative, robust, keep_symmetries, estimate, no_estimate,
-        no_open, quick, project, clear, refer, latex, expand, json, quiet, help;
+    bool settable, jacobian, verify, no_title, drift, megno, relative, robust, keep_symmetries,
+        estimate, no_estimate, no_open, quick, project, clear, refer, latex, expand, json, quiet,
+        help;
 } options;
 
 struct command;

@@ -832,9 +832,11 @@ typedef struct nh_export_options {
     /* For programs that take steps; NULL: as advised. Without a step it is a thousandth of the time
      * that nh_plan_make proposes. */
     const nh_run_options *run;
-    bool single;  /* a C program in single precision */
-    bool excerpt; /* LaTeX: only Lagrangian, constraints and equations of motion, for pasting */
-    int fmi;      /* version of an FMU: 2 or 3; 0: 3 */
+    bool single;   /* a C program in single precision */
+    bool excerpt;  /* LaTeX: only Lagrangian, constraints and equations of motion, for pasting */
+    int fmi;       /* version of an FMU: 2 or 3; 0: 3 */
+    bool settable; /* parameters of a C program can be set while it runs */
+    bool jacobian; /* a C program has the derivatives of its accelerations */
 } nh_export_options;
 NH_OPTIONS_DEFAULT(nh_export_options)
 

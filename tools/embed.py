@@ -71,7 +71,7 @@ def texts(out, files, table, total):
 
 
 # Templates that are divided into items.
-DIVIDED = ("program_arithmetic.h", "fast.c", "with_care.c", "program.c", "exchange.c")
+DIVIDED = ("program_arithmetic.h", "fast.c", "with_care.c", "program.c", "exchange.c", "jacobian.c")
 
 
 def templates(out, files):

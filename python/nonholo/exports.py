@@ -37,6 +37,8 @@ def export(
     name: str | None = None,
     excerpt: bool = False,
     fmi: int = 3,
+    settable: bool = False,
+    jacobian: bool = False,
     **options: Any,
 ) -> str | None:
     """Writes a model as a program or as equations: to a file, or without ``path`` as a text that is returned.
@@ -44,7 +46,8 @@ def export(
     ``format`` is as in ``nonholo export``. A C program computes the steps of ``method`` (with its options, as in
     :func:`simulate`) with the time step ``step``, bit for bit like :func:`simulate`; the file NAME.c is accompanied by NAME.h.
     An FMU (``format="fmu"``, of version ``fmi``) is a file; without a C compiler it is written without a binary,
-    and a warning says so. ``single`` gives a C program single precision, and ``name`` is the prefix of public names.
+    and a warning says so. ``single`` gives a C program single precision, ``settable`` parameters
+    that can be set while it runs, ``jacobian`` the derivatives of its accelerations, and ``name`` is the prefix of public names.
     The formats ``python`` (numpy code), ``sympy``, ``casadi``, ``matlab``, ``modelica``, ``json`` and ``latex`` contain the
     equations with named parameters instead; ``excerpt`` leaves out the document around the LaTeX equations. ``set``, ``input``, ``input_period``,
     ``start``, ``q``, ``v``, ``t0``, ``project``, ``compose`` and ``compensated`` are as in :func:`simulate`;
@@ -72,6 +75,7 @@ def export(
     run.compensated = choose(SWITCH, compensated, "compensated")
     want.run = C.addressof(run)
     want.single, want.excerpt, want.fmi = single, excerpt, fmi
+    want.settable, want.jacobian = settable, jacobian
     if path is not None:
         remark = call(lib.nh_export, system._handle, C.byref(want), os.fsencode(path))
         if remark:

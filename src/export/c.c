@@ -108,6 +108,23 @@ bool nh_export_has_directions(const nh_export_job *job)
     return is_dense(job);
 }
 
+/* Values of the parameters that are given from outside, and which of them are constants. */
+static void add_parameters(nh_text *out, const nh_export_job *job)
+{
+    const nh_problem *p = job->system->mechanics->problem;
+    if (job->system->shape.inputs == p->open_values)
+        return;
+    nh_text_add_plain(out, "#define START_PARAMETERS {");
+    for (int i = 0; i < p->parameters; i++) {
+        nh_text_add_plain(out, i > 0 ? ", " : "");
+        nh_emit_number(out, p->parameter[i].value);
+    }
+    nh_text_add_plain(out, "}\n#define FIXED_PARAMETERS {");
+    for (int i = 0; i < p->parameters; i++)
+        nh_text_add(out, "%s%d", i > 0 ? ", " : "", p->fixed[i]);
+    nh_text_add_plain(out, "}\n");
+}
+
 static void add_constants(nh_text *out, const nh_export_job *job, bool can_fail, bool with_newton)
 {
     const nh_system *system = job->system;
@@ -124,6 +141,7 @@ static void add_constants(nh_text *out, const nh_export_job *job, bool can_fail,
                 job->exchange && !job->steps_only, nh_run_adapts(job->run));
     nh_text_add(out, "#define GIVEN_PARAMETERS %d\n",
                 system->shape.inputs - system->mechanics->problem->open_values);
+    add_parameters(out, job);
     nh_text_add(out, "#define DENSE_MOTION %d\n#define DIRECTIONS %d\n", is_dense(job),
                 job->directions);
     nh_text_add(out, "#define OBSERVED %zu\n", nh_system_outputs(system, NH_FN_OBSERVE));
@@ -191,18 +209,22 @@ static nh_status add_kernel(nh_text *out, const nh_export_job *job, bool with_ne
 /* ---- names ---- */
 
 /* What PREFIX.h declares. */
-static const char *const entries[] = {"init",       "set_state",   "step",     "advance",
-                                      "time",       "energy",      "residual", "state_of",
-                                      "observe",    "set_input", /* exchange.h: */
-                                      "advance_by", "derivatives", "outputs",  "settle",
-                                      "indicators", "direction",   "act",      "change"};
-enum { ENTRIES = sizeof entries / sizeof *entries, PLAIN_ENTRIES = 10 };
+static const char *const entries[] = {
+    "init",       "set_state",   "step",     "advance",       "time",
+    "energy",     "residual",    "state_of", "observe",       "set_input", /* exchange.h: */
+    "advance_by", "derivatives", "outputs",  "settle",        "indicators",
+    "direction",  "act",         "change",   "set_parameter", "jacobian"};
+enum { ENTRIES = sizeof entries / sizeof *entries, PLAIN_ENTRIES = 10, OTHER_ENTRIES = 2 };
 
 static void add_roots(nh_text *out, const nh_export_job *job)
 {
-    const int steps = PLAIN_ENTRIES + job->exchange;
-    for (int i = 0; i < (job->exchange && !job->steps_only ? ENTRIES : steps); i++)
+    const int steps = PLAIN_ENTRIES + job->exchange, all = ENTRIES - OTHER_ENTRIES;
+    for (int i = 0; i < (job->exchange && !job->steps_only ? all : steps); i++)
         nh_text_add(out, "PREFIX_%s ", entries[i]);
+    if (job->settable)
+        nh_text_add_plain(out, "PREFIX_set_parameter ");
+    if (job->jacobian)
+        nh_text_add_plain(out, "PREFIX_jacobian ");
 }
 
 bool nh_export_takes(const nh_export_job *job, nh_c_token t)
@@ -282,9 +304,10 @@ static bool mentions_failure(const nh_c_items *items)
 static nh_status add_program(nh_text *out, const nh_export_job *job, bool *can_fail,
                              bool *with_newton, nh_report *report)
 {
-    static const char *const alone[] = {"fast.c", "program.c", "exchange.c", NULL};
+    static const char *const alone[] = {"fast.c", "program.c", "exchange.c", "jacobian.c", NULL};
     static const char *const fast[] = {"fast.c", NULL};
-    static const char *const careful[] = {"with_care.c", "program.c", "exchange.c", NULL};
+    static const char *const careful[] = {"with_care.c", "program.c", "exchange.c", "jacobian.c",
+                                          NULL};
     static const char step[] = "advance_fast start_fast";
     nh_arena arena = {0};
     nh_c_items first, second;
@@ -410,6 +433,31 @@ static void add_exchange(nh_text *out, const nh_export_job *job)
     nh_text_end(&text, out);
 }
 
+/* What is declared for parameters that can be set, and for derivatives. */
+static void add_setter(nh_text *out, const nh_export_job *job)
+{
+    static const char text[] =
+        "/* Changes a parameter, which begins with its value at the export. Start values, and\n"
+        " * parameters that the model computes from others, do not follow. PREFIX_FIXED: it "
+        "decides\n"
+        " * the form of the equations. */\n"
+        "int PREFIX_set_parameter(PREFIX_model *s, int index, PREFIX_real value);\n\n";
+    if (!job->settable)
+        return;
+    add_indices(out, job, "parameter", nh_system_parameters(job->system), nh_system_parameter_name);
+    add_named(out, text, job->name);
+}
+
+static void add_jacobian(nh_text *out, const nh_export_job *job)
+{
+    const nh_problem *problem = job->system->mechanics->problem;
+    char positions[16];
+    nh_print(positions, sizeof positions, "%d", job->system->coordinates - problem->rotations);
+    const nh_filling fill[] = {{"PREFIX", job->name}, {"@positions@", positions}, {0}};
+    if (job->jacobian)
+        nh_fill(out, nh_template("jacobian.h"), fill);
+}
+
 static void add_header(nh_text *out, const nh_export_job *job, bool with_newton)
 {
     const nh_system *system = job->system;
@@ -419,15 +467,19 @@ static void add_header(nh_text *out, const nh_export_job *job, bool with_newton)
     add_indices(&indices, job, "v", system->user_velocities, nh_system_velocity_name);
     add_indices(&indices, job, "observable", nh_system_observables(system),
                 nh_system_observable_name);
-    add_indices(&indices, job, "input", system->shape.inputs, open_input_name);
+    const int named =
+        job->settable ? system->mechanics->problem->open_values : system->shape.inputs;
+    add_indices(&indices, job, "input", named, open_input_name);
     nh_text setter = {0};
     if (system->shape.inputs > 0)
         nh_text_add(&setter,
                     "/* Changes an input, which begins with its default at the start state. */\n"
                     "void %s_set_input(%s_model *s, int index, %s_real value);\n\n",
                     job->name, job->name, job->name);
-    nh_text exchange = {0};
+    nh_text exchange = {0}, parameters = {0}, jacobian = {0};
     add_exchange(&exchange, job);
+    add_setter(&parameters, job);
+    add_jacobian(&jacobian, job);
     const nh_filling fill[] = {{"PREFIX", job->name},
                                {"@exchange@", exchange.data ? exchange.data : ""},
                                {"@real@", job->single ? "float" : "double"},
@@ -439,6 +491,8 @@ static void add_header(nh_text *out, const nh_export_job *job, bool with_newton)
                                {"@inputs@", size.inputs},
                                {"@given@", size.given},
                                {"@set_input@", setter.data ? setter.data : ""},
+                               {"@set_parameter@", parameters.data ? parameters.data : ""},
+                               {"@jacobian@", jacobian.data ? jacobian.data : ""},
                                {"@n@", size.n},
                                {"@angles@", size.angles},
                                {"@memory@", size.memory},
@@ -449,6 +503,8 @@ static void add_header(nh_text *out, const nh_export_job *job, bool with_newton)
     nh_text_end(&indices, out);
     nh_text_end(&exchange, out);
     nh_text_end(&setter, out);
+    nh_text_end(&parameters, out);
+    nh_text_end(&jacobian, out);
 }
 
 nh_status nh_export_c(nh_text *source, nh_text *header, const nh_export_job *job, nh_report *report)

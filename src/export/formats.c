@@ -184,20 +184,60 @@ static bool are_alike(const nh_system *a, const nh_system *b)
            nh_system_events(a) == nh_system_events(b);
 }
 
-/* If the method does not apply for all values of the parameters, they remain fixed. Without
- * parameters this is a copy of the system: anything derived from the system itself for the FMU
- * alone would change the bits of what is derived later. */
-static nh_status open_parameters(workplace *w, const nh_system *system, nh_report *report)
+/* Without parameters this is a copy of the system: anything derived from the system itself for the
+ * export alone would change the bits of what is derived later. */
+static nh_status open_parameters(workplace *w, const nh_system *system, nh_report *why)
+{
+    const nh_run_options run = run_options(w);
+    nh_status status = nh_system_build_named(&w->open_system, system, why);
+    if (status == NH_OK && !are_alike(system, w->open_system))
+        status = nh_fail(why, NH_NOT_APPLICABLE,
+                         "the number of the equations depends on the values of the parameters");
+    return status == NH_OK ? nh_run_create(&w->open_run, w->open_system, &run, why) : status;
+}
+
+/* If the method does not apply for all values of the parameters, they remain fixed. */
+static nh_status offer_parameters(workplace *w, const nh_system *system, nh_report *report)
 {
     nh_report ignored = {0};
-    const nh_run_options run = run_options(w);
-    nh_status status = nh_system_build_named(&w->open_system, system, &ignored);
-    if (status == NH_OK && are_alike(system, w->open_system))
-        status = nh_run_create(&w->open_run, w->open_system, &run, &ignored);
+    const nh_status status = open_parameters(w, system, &ignored);
     if (status == NH_NO_MEMORY)
         return nh_fail_memory(report);
     w->job.open_system = w->open_run ? w->open_system : NULL;
     w->job.open_run = w->open_run;
+    return NH_OK;
+}
+
+/* A program whose parameters can be set is that of a system in which they are inputs. */
+static nh_status make_settable(workplace *w, const nh_system *system, nh_report *report)
+{
+    nh_report why = {0};
+    nh_status status = open_parameters(w, system, &why);
+    bool some = false;
+    for (int i = 0; i < nh_system_parameters(system) && status == NH_OK; i++)
+        some = some || !w->open_system->mechanics->problem->fixed[i];
+    if (status == NH_OK && !some)
+        status = nh_fail(&why, NH_NOT_APPLICABLE, "none of them can vary");
+    if (status == NH_NO_MEMORY)
+        return nh_fail_memory(report);
+    if (status != NH_OK)
+        return nh_fail(report, status, "parameters of %s cannot be set in a program: %s",
+                       nh_system_name(system), why.text);
+    w->job.system = w->open_system;
+    w->job.run = w->open_run;
+    w->job.settable = true;
+    return NH_OK;
+}
+
+static nh_status make_jacobian(workplace *w, nh_report *report)
+{
+    if (w->job.single)
+        return nh_fail(report, NH_BAD_ARGUMENT, "derivatives are computed in double precision");
+    if (!nh_export_has_directions(&w->job))
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "programs have no derivatives of systems with forces that depend on "
+                       "reactions, or with more than 64 velocities and constraints");
+    w->job.jacobian = w->job.exchange = w->job.directions = true;
     return NH_OK;
 }
 
@@ -214,7 +254,11 @@ static nh_status make_run(workplace *w, const nh_system *system, nh_report *repo
                        "follow the motion");
     status = nh_run_create(&w->run, system, &run, report);
     w->job.run = w->run;
-    return status == NH_OK && w->format->opens ? open_parameters(w, system, report) : status;
+    if (status == NH_OK && w->format->opens)
+        return offer_parameters(w, system, report);
+    if (status == NH_OK && w->given.settable)
+        status = make_settable(w, system, report);
+    return status == NH_OK && w->given.jacobian ? make_jacobian(w, report) : status;
 }
 
 /* What is exported knows values of inputs that are formulas, or that are given from outside. Among
@@ -281,6 +325,10 @@ static nh_status open_workplace(workplace *w, const nh_system *system,
     if (w->given.fmi != 0 && w->given.fmi != 2 && w->given.fmi != 3)
         return nh_fail(report, NH_BAD_ARGUMENT, "only FMI 2 and 3 are supported, not %d",
                        w->given.fmi);
+    if ((w->given.settable || w->given.jacobian) && w->format->write != nh_export_c)
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       "parameters that can be set and derivatives are asked for in C programs; "
+                       "FMUs have them without being asked");
     status = check_supported(w, system, report);
     if (status != NH_OK)
         return status;

@@ -27,6 +27,8 @@ typedef struct nh_export_job {
     bool exchange;       /* with the functions of template/exchange.h, */
     bool steps_only;     /* only those of them that steps need */
     bool directions;     /* and the derivatives */
+    bool settable;       /* a program whose parameters can be set: those of the system are inputs */
+    bool jacobian;       /* the derivatives as a function of a state */
     int fmi;             /* version of an FMU */
     /* The same system with parameters that are given from outside (system/system.h); NULL if that
      * is not possible. For FMUs. */

@@ -4,8 +4,12 @@ against single states, identities and extrapolated differences.
     test_dynamics.py SOURCE
 """
 
+import ctypes as C
 import os
+import shutil
+import subprocess
 import sys
+import tempfile
 import unittest
 
 import numpy as np
@@ -120,6 +124,107 @@ class Many(unittest.TestCase):
             system.acceleration(q, v, inputs={"push": 1})
         with self.assertRaisesRegex(ValueError, "q needs 3 numbers in its last axis, not 2"):
             system.jacobian([[0, 0]], v)
+
+class Program:
+    """An exported C program whose parameters can be set, with derivatives; as a shared library."""
+
+    def __init__(self, folder, model, **options):
+        path = os.path.join(folder, "p.c")
+        nonholo.export(model, path, settable=bool(nonholo.load(model).system().parameters), jacobian=True, name="p", **options)
+        with open(path, "a") as file:
+            file.write("unsigned long p_size(void) { return sizeof(p_model); }\n"
+                       "const int p_sizes[] = {p_COORDINATES, p_VELOCITIES, p_POSITIONS, p_INPUTS};\n"
+                       "double *p_inputs(p_model *s) { return s->input; }\n")
+        strict = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic"]
+        binary = os.path.join(folder, f"{abs(hash((model, *options)))}.so")
+        subprocess.run([os.environ.get("CC", "cc"), *strict, "-O0", "-shared", "-fPIC", path, "-o", binary, "-lm"], check=True)
+        self.library = C.CDLL(binary)
+        self.library.p_size.restype = C.c_ulong
+        self.library.p_inputs.restype = C.POINTER(C.c_double)
+        self.sizes = list((C.c_int * 4).in_dll(self.library, "p_sizes"))
+        self.model = C.create_string_buffer(self.library.p_size())
+        assert self.library.p_init(self.model) == 0
+
+    def set_parameter(self, index, value):
+        return self.library.p_set_parameter(self.model, index, C.c_double(value))
+
+    def call(self, name, *shapes):
+        out = [np.zeros(shape) for shape in shapes]
+        getattr(self.library, "p_" + name)(self.model, *(C.c_void_p(a.ctypes.data) for a in out))
+        return out
+
+    def state(self):
+        return self.call("state_of", 1, self.sizes[0], self.sizes[1])
+
+    def set_state(self, t, q, v):
+        self.library.p_set_state.argtypes = [C.c_void_p, C.c_double, C.c_void_p, C.c_void_p]
+        self.library.p_set_state(self.model, t, q.ctypes.data, v.ctypes.data)
+
+    def jacobian(self):
+        return self.call("jacobian", *((self.sizes[1], self.sizes[i]) for i in (2, 1, 3)))
+
+    def accelerations(self):
+        t, q, v = self.state()
+        dq, dv = np.zeros_like(q), np.zeros_like(v)
+        f, at = self.library.p_derivatives, lambda a: C.c_void_p(a.ctypes.data)
+        f(C.c_double(t[0]), at(q), at(v), self.library.p_inputs(self.model), at(dq), at(dv))
+        return dv
+
+
+@unittest.skipUnless(shutil.which(os.environ.get("CC", "cc")), "there is no C compiler")
+class Exported(unittest.TestCase):
+    def test_shipped_models(self):
+        """By positions and velocities: equal to round-off; by parameters: to differences. NONHOLO_EVERY=1 takes all models."""
+        for name in list(nonholo.models())[:: int(os.environ.get("NONHOLO_EVERY", 4))]:
+            with self.subTest(name), tempfile.TemporaryDirectory() as folder:
+                system = nonholo.load(name).system()
+                if name == "dry-skate":
+                    with self.assertRaisesRegex(ValueError, "forces that depend on reactions"):
+                        Program(folder, name)
+                    continue
+                program = Program(folder, name, method="gauss", step=0.01)
+                parameters = list(system.parameters)
+                _, q, v = program.state()
+                expected, found = system.jacobian(q, v), program.jacobian()
+                most = 1 + max(np.abs(a).max(initial=0) for a in expected)
+                for a, b in zip(found, expected[:2]):
+                    np.testing.assert_allclose(a, b, rtol=0, atol=1e-11 * most)
+                for i, value in enumerate(system.parameters.values()):
+                    def at(p):
+                        return None if program.set_parameter(i, p) else program.accelerations()
+
+                    h = 1e-4 * (abs(value) or 1)
+                    if at(value) is None:
+                        continue
+                    one, two = ((at(value + k * h) - at(value - k * h)) / (2 * k * h) for k in (1, 2))
+                    at(value)
+                    size = 1 + np.abs(found[2][:, -len(parameters) + i]).max()
+                    np.testing.assert_allclose(found[2][:, -len(parameters) + i], (4 * one - two) / 3, rtol=0, atol=2e-8 * size, err_msg=parameters[i])
+
+    def test_parameters_are_set(self):
+        """The motion is that of another value, also where constraints and inputs depend on it."""
+        text = DRIVEN.replace("parameter m = 2", "parameter m = 2, c = 5, n = 3").replace("/5", "/c").replace("y'^3", "y'^n")
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "driven.nh")
+            with open(path, "w") as file:
+                file.write(text)
+            program = Program(folder, path, method="gauss", step=0.01, input={"push:held": None}, project=True)
+            self.assertEqual([program.set_parameter(i, x) for i, x in enumerate((3.0, 4.0, 2.0))], [0, 0, 4])
+            how = {"set": {"m": 3, "c": 4}, "input": {"push": 0.4}, "project": True}
+            run = nonholo.simulate(path, "gauss", step=0.01, steps=100, **how)
+            program.set_state(0.0, run.q[0], run.v[0])
+            program.library.p_set_input(program.model, 0, C.c_double(0.4))
+            self.assertEqual(program.library.p_advance(program.model, C.c_longlong(100)), 0)
+            for a, b in zip(program.state()[1:], (run.q[-1], run.v[-1])):
+                np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+
+    def test_refused(self):
+        with self.assertRaisesRegex(ValueError, "FMUs have them without being asked"):
+            nonholo.export("heavy-top", "top.fmu", "fmu", settable=True)
+        with self.assertRaisesRegex(ValueError, "double precision"):
+            nonholo.export("heavy-top", jacobian=True, single=True)
+        with self.assertRaisesRegex(ValueError, "parameters of free-particle cannot be set in a program: none of them can vary"):
+            nonholo.export("free-particle", settable=True)
 
 
 if __name__ == "__main__":

@@ -186,6 +186,11 @@ int PREFIX_set_state(PREFIX_model *s, PREFIX_real t, const PREFIX_real *q, const
 int PREFIX_init(PREFIX_model *s)
 {
     static const PREFIX_real q[] = START_Q, v[] = START_V;
+#if GIVEN_PARAMETERS > 0
+    static const PREFIX_real parameter[] = START_PARAMETERS;
+    for (int i = 0; i < GIVEN_PARAMETERS; i++)
+        s->input[INPUTS - GIVEN_PARAMETERS + i] = parameter[i];
+#endif
     s->step = START_STEP;
     return PREFIX_set_state(s, START_TIME, q, v);
 }
@@ -195,6 +200,17 @@ void PREFIX_set_input(PREFIX_model *s, int index, PREFIX_real value)
 {
     s->answered = s->answered && s->input[index] == value;
     s->input[index] = value;
+}
+#endif
+
+#if GIVEN_PARAMETERS > 0
+int PREFIX_set_parameter(PREFIX_model *s, int index, PREFIX_real value)
+{
+    static const char fixed[] = FIXED_PARAMETERS;
+    if (index < 0 || index >= GIVEN_PARAMETERS || fixed[index])
+        return PREFIX_FIXED;
+    PREFIX_set_input(s, INPUTS - GIVEN_PARAMETERS + index, value);
+    return PREFIX_OK;
 }
 #endif
 

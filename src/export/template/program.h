@@ -28,12 +28,14 @@ enum {
     PREFIX_OK = 0,
     PREFIX_NOT_CONVERGED = 1, /* the equations of a step were not solved: a smaller step helps */
     PREFIX_NOT_FINITE = 2,    /* a state became infinite or not a number */
-    PREFIX_STUCK = 3          /* a method's own steps became too short */
+    PREFIX_STUCK = 3,         /* a method's own steps became too short */
+    PREFIX_FIXED = 4          /* a parameter that cannot be set */
 };
 #define PREFIX_WHY                                                                                 \
     {                                                                                              \
         "", "the equations of the step were not solved; a smaller step usually helps",             \
-            "the state is no longer finite", "the method's own steps became too short"             \
+            "the state is no longer finite", "the method's own steps became too short",            \
+            "the parameter cannot be set"                                                          \
     }
 
 typedef struct PREFIX_state {
@@ -60,7 +62,7 @@ typedef struct PREFIX_model {
 int PREFIX_init(PREFIX_model *s);
 int PREFIX_set_state(PREFIX_model *s, PREFIX_real t, const PREFIX_real *q, const PREFIX_real *v);
 
-@set_input@/* One step, or many, which is faster. After a failure the state is the one before the step. */
+@set_input@@set_parameter@/* One step, or many, which is faster. After a failure the state is the one before the step. */
 int PREFIX_step(PREFIX_model *s);
 int PREFIX_advance(PREFIX_model *s, long long steps);
 
@@ -73,7 +75,7 @@ PREFIX_real PREFIX_energy(const PREFIX_model *s);
 PREFIX_real PREFIX_residual(const PREFIX_model *s);
 /* values[PREFIX_OBSERVABLES] */
 void PREFIX_observe(const PREFIX_model *s, PREFIX_real *values);
-@exchange@
+@exchange@@jacobian@
 #ifdef __cplusplus
 }
 #endif
