@@ -273,7 +273,7 @@ def components(value, name):
 
 # ---- from text to trees ----
 
-TOKEN = re.compile(r"#[^\n]*|[ \t\r]+|(?P<sign>\.\.|[-+*/^()\[\],=:'\n])"
+TOKEN = re.compile(r"#[^\n]*|[ \t\r]+|(?P<sign>\.\.|>=|[-+*/^()\[\],=:'\n])"
                    r"|(?P<number>(?:\d+\.(?!\.)\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?)|(?P<name>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)")
 BINDS = {"+": 10, "-": 10, "*": 20, "/": 20, "^": 40}
 SIGNED = 30  # what a sign in front binds like: -2^2 is -4, 2^-1 is a half
@@ -661,6 +661,8 @@ class Model:
         self.lagrangian = p.expression()
 
     def read_constraint(self, p):
+        if any(text == "grip" for _, text in p.rest):
+            return  # it may slip: not a constraint of the model without any mode
         loop = p.optional_loop()
         if not loop and len(p.rest) > 1 and p.rest[-2][1] in (":", "for"):
             p.take()
