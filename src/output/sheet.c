@@ -172,11 +172,76 @@ static void add_curve(nh_panel *panel, nh_curve curve)
     ((nh_curve *)panel->curve)[panel->curves++] = curve;
 }
 
-/* One column over another, with its end and its start; true to scale when both are lengths. */
+static int find(const nh_sheet *s, nh_sheet_kind kind)
+{
+    for (int i = 0; i < s->columns; i++)
+        if (s->kind[i] == kind)
+            return i;
+    return -1;
+}
+
+/* ---- slip ---- */
+
+/* The losses of a contact or grip, whose column follows that of its mode; -1: there are none. */
+static int losses_of(const nh_sheet *s, int mode)
+{
+    const char *dot = strrchr(s->name[mode], '.');
+    const size_t length = (size_t)(dot - s->name[mode]);
+    for (int i = 0; i < s->columns; i++)
+        if (strncmp(s->name[i], s->name[mode], length) == 0 &&
+            strcmp(s->name[i] + length, ".dissipated") == 0)
+            return i;
+    return -1;
+}
+
+/* Whether something slips on the way to the next row: it does not hold, and it dissipates, which an
+ * open contact does not. */
+static bool slips_after(const nh_sheet *s, int64_t row)
+{
+    bool any = false;
+    for (int i = 0; i < s->columns && row + 1 < s->rows; i++) {
+        if (s->kind[i] != NH_SHEET_MODE || value_at(s, row, i) != 0)
+            continue;
+        const int losses = losses_of(s, i);
+        any |= losses >= 0 && value_at(s, row + 1, losses) > value_at(s, row, losses);
+    }
+    return any;
+}
+
+/* The parts of a path on which something slips; without points if there are none. */
+static nh_curve slip_of(drawer *d, int x, int y)
+{
+    nh_sheet slipping = *d->sheet;
+    double *xs = find(d->sheet, NH_SHEET_MODE) >= 0 ? take(d, 2 * slipping.rows) : NULL;
+    bool any = false, last = false;
+    for (int64_t row = 0; xs && row < slipping.rows; row++) {
+        const bool now = slips_after(d->sheet, row);
+        xs[2 * row] = shown(d->sheet, row, x);
+        xs[2 * row + 1] = now || last ? shown(d->sheet, row, y) : NAN;
+        any |= now;
+        last = now;
+    }
+    if (!any)
+        return (nh_curve){0};
+    const char *name[] = {"", "slips"};
+    nh_sheet_kind kind[] = {d->sheet->kind[x], d->sheet->kind[y]};
+    slipping.data = xs;
+    slipping.columns = slipping.width = 2;
+    slipping.name = name;
+    slipping.kind = kind;
+    const nh_sheet *all = d->sheet;
+    d->sheet = &slipping;
+    const nh_curve curve = curve_of(d, 0, 1);
+    d->sheet = all;
+    return curve;
+}
+
+/* One column over another, with its end and its start, and where it slips in another colour; true
+ * to scale when both are lengths. */
 static void draw_path(drawer *d, const char *title, int x, int y)
 {
     const nh_sheet *s = d->sheet;
-    nh_panel *panel = new_panel(d, title, s->name[x], s->name[y], 3);
+    nh_panel *panel = new_panel(d, title, s->name[x], s->name[y], 4);
     if (!panel)
         return;
     panel->equal = s->kind[x] == NH_SHEET_COORDINATE && s->kind[y] == NH_SHEET_COORDINATE;
@@ -189,6 +254,9 @@ static void draw_path(drawer *d, const char *title, int x, int y)
         return;
     add_curve(panel, mark_of(d, "end", s->rows - 1, x, y));
     add_curve(panel, mark_of(d, "start", 0, x, y));
+    const nh_curve slip = slip_of(d, x, y);
+    if (slip.count > 0)
+        add_curve(panel, slip);
 }
 
 /* An axis on which constants are flat lines; NULL if a column is none, or all are zero. */
@@ -232,14 +300,6 @@ static void draw_panel(drawer *d, const nh_sheet_panel *panel)
         draw_path(d, panel->title, panel->over, panel->column[0]);
     else
         draw_columns(d, panel);
-}
-
-static int find(const nh_sheet *s, nh_sheet_kind kind)
-{
-    for (int i = 0; i < s->columns; i++)
-        if (s->kind[i] == kind)
-            return i;
-    return -1;
 }
 
 static bool has_errors(const nh_sheet *s)

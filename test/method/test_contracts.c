@@ -114,7 +114,8 @@ static double share_taken(const nh_system *system, const nh_choice *choice, doub
     CHECK(status != NH_BROKEN_METHOD);
     if (status == NH_BROKEN_METHOD)
         fprintf(stderr, "  %s\n", report.text);
-    double asked = (double)run->engines->careful.scratch_size, taken = (double)run->engines->careful.scratch_peak;
+    double asked = (double)run->engines->careful.scratch_size,
+           taken = (double)run->engines->careful.scratch_peak;
     nh_run_free(run);
     return asked > 0 ? taken / asked : 1;
 }

@@ -69,7 +69,7 @@ static void print_model(const char *name, const char *steps, int count, int ever
     for (int c = list_choices(choices); c-- > 0;) {
         nh_choice choice;
         must(nh_choice_parse(&choice, choices[c], &report), &report);
-        if (nh_choice_applies(&choice, system, NULL) != NH_OK ||
+        if (nh_system_items(system) > 0 || nh_choice_applies(&choice, system, NULL) != NH_OK ||
             !(nh_choice_keeps(&choice) & NH_KEEPS_CONSTRAINTS))
             continue;
         for (const char *at = steps; *at; at += strcspn(at, ","), at += *at == ',') {

@@ -92,11 +92,13 @@ int main(void)
 {
     char list[LIST_MAX][64];
     const int methods = list_choices(list);
-    for (int i = 0; i < nh_shipped_model_count(); i++) {
+    for (int i = 0, at = 0; i < nh_shipped_model_count(); i++) {
         nh_system *system = open_system(nh_shipped_model_name(i));
-        for (int m = 0; m < methods; m++) /* every method on a fourth of the models */
-            if ((m + i) % 4 == 0)
+        const bool modes = nh_system_items(system) > 0; /* without derivatives */
+        for (int m = 0; m < methods; m++)               /* every method on a fourth of the models */
+            if (!modes && (m + at) % 4 == 0)
                 compare(system, list[m], 0.01);
+        at += !modes;
         nh_system_free(system);
     }
     printf("%d steps, largest difference %.2f of what is allowed\n", compared, worst);

@@ -125,11 +125,13 @@ int main(void)
 {
     char list[LIST_MAX][64];
     const int methods = list_choices(list);
-    for (int i = 0; i < nh_shipped_model_count(); i++) {
+    for (int i = 0, at = 0; i < nh_shipped_model_count(); i++) {
         nh_system *system = open_system(nh_shipped_model_name(i));
+        const bool modes = nh_system_items(system) > 0; /* without derivatives */
         for (int m = 0; m < methods; m++) /* every method on an eighth of the models */
-            if ((m + i) % 8 == 0)
+            if (!modes && (m + at) % 8 == 0)
                 compare_model(system, list[m], 0.01, 10, NULL);
+        at += !modes;
         nh_system_free(system);
     }
     printf("%d runs, largest difference %.2f of what is allowed\n", compared, worst);

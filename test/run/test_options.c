@@ -85,8 +85,9 @@ static void compare_model(const char *nonholo, const char *name)
         double q[SIZE], v[SIZE], other_q[SIZE], other_v[SIZE];
         nh_choice choice;
         nh_run_options options = {.method = method[i], .step = STEP};
-        if (method[i] && (nh_choice_parse(&choice, method[i], NULL) != NH_OK ||
-                          nh_choice_applies(&choice, system, NULL) != NH_OK))
+        if (method[i] &&
+            (nh_system_items(system) > 0 || nh_choice_parse(&choice, method[i], NULL) != NH_OK ||
+             nh_choice_applies(&choice, system, NULL) != NH_OK))
             continue;
         bool both =
             run_library(system, &options, q, v) &&
