@@ -121,7 +121,9 @@ static void check_shipped(void)
         nh_system *system;
         CHECK(nh_model_open(&model, nh_shipped_model_name(i), &report) == NH_OK);
         CHECK(nh_system_build(&system, model, NULL, 0, &report) == NH_OK);
-        double off = nh_system_velocities(system) <= MOST ? drift(system) : 0;
+        /* contacts and grips change the equations, and what is constant */
+        const bool fits = nh_system_velocities(system) <= MOST && nh_system_items(system) == 0;
+        double off = fits ? drift(system) : 0;
         if (off > 1e-9)
             fprintf(stderr, "  %s: %.1e\n", nh_shipped_model_name(i), off);
         worst = fmax(worst, off);
