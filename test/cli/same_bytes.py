@@ -142,7 +142,10 @@ def digest(build, before, commands):
             words, fault = command if isinstance(command, tuple) else (command, None)
             code, out, err = (before if fault else build).call(folder, words, fault)
             if not fault:  # what was printed before the kill depends on when it came
-                sha.update(b"%d\n%s\n%s\n" % (code, TIMES.sub(b"", out), b"\n".join(err).replace(folder.encode(), b"")))
+                said = b"\n".join(err)
+                for path in {folder} | {os.path.dirname(word) for word in words if word.endswith(".nh")}:
+                    said = said.replace(path.encode(), b"")
+                sha.update(b"%d\n%s\n%s\n" % (code, TIMES.sub(b"", out), said))
         for name in sorted(name for name in os.listdir(folder) if not name.endswith(".lock")):
             with open(os.path.join(folder, name), "rb") as file:
                 sha.update(name.encode() + b"\n" + file.read())
