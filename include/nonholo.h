@@ -462,7 +462,6 @@ NH_API const char *nh_advise_fast(const nh_system *system, const char **reason);
  * order. */
 NH_API int nh_composition_count(void);
 NH_API const char *nh_composition_name(int index);
-NH_API const char *nh_composition_summary(int index);
 /* The order of a composed method; 0, with a report, if the composition is unknown or the method is
  * not symmetric or has the wrong order for it. */
 NH_API int nh_composition_order(const char *name, const nh_choice *choice, nh_report *report);
@@ -607,12 +606,10 @@ NH_API const nh_plan *nh_precise_run_plan(const nh_precise_run *run);
 NH_API int64_t nh_precise_run_steps(const nh_precise_run *run, int64_t *accepted,
                                     int64_t *rejected);
 /* The present state in columns: t, coordinates, velocities, energy, observables. As a decimal that
- * reads back as the same number, valid until the next call; or as a double and what it lacks
- * (`rest`, may be NULL). */
+ * reads back as the same number, valid until the next call. */
 NH_API int nh_precise_run_columns(const nh_precise_run *run);
 NH_API const char *nh_precise_run_column_name(const nh_precise_run *run, int column);
 NH_API const char *nh_precise_run_text(nh_precise_run *run, int column);
-NH_API double nh_precise_run_value(const nh_precise_run *run, int column, double *rest);
 /* The largest in the states after each call of nh_precise_run_advance. */
 NH_API double nh_precise_run_energy_error(const nh_precise_run *run);
 NH_API double nh_precise_run_constraint_max(const nh_precise_run *run);
@@ -758,12 +755,6 @@ NH_API nh_status nh_sensitivity_create(nh_sensitivity **out, const nh_system *sy
 NH_API void nh_sensitivity_free(nh_sensitivity *sensitivity);
 NH_API int nh_sensitivity_variables(const nh_sensitivity *sensitivity);
 NH_API const nh_varied *nh_sensitivity_variable(const nh_sensitivity *sensitivity, int index);
-/* How the start state changes with a variable, as in nh_direction; either may be NULL. */
-NH_API void nh_sensitivity_start(const nh_sensitivity *sensitivity, int index, double *q,
-                                 double *v);
-/* How all parameters change with it: itself, and those that follow. */
-NH_API void nh_sensitivity_parameters(const nh_sensitivity *sensitivity, int index,
-                                      double *parameters);
 /* Gives a run, which is in the start state, a direction for each variable; before its first step.
  */
 NH_API nh_status nh_sensitivity_begin(const nh_sensitivity *sensitivity, nh_run *run, int member,

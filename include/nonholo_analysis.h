@@ -848,8 +848,6 @@ NH_API const char *nh_datafile_column_name(const nh_datafile *table, int column)
 NH_API const double *nh_datafile_column(const nh_datafile *table, int column); /* [rows] */
 NH_API nh_status nh_datafile_draw(const nh_datafile *table, const char *columns, const char *path,
                                   const nh_picture *picture, nh_report *report);
-NH_API nh_status nh_datafile_plot(const nh_datafile *table, const char *columns, const char *path,
-                                  const char *title, nh_report *report);
 
 /* A plot of a table with coloured cells; columns of the same group are shown under its name.
  * `shade` is an nh_verdict, or -1 for an empty cell. */

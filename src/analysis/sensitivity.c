@@ -179,23 +179,6 @@ const char *nh_sensitivity_output_name(const nh_sensitivity *s, int index)
     return index >= 0 && index < s->outputs ? s->output_name[index] : NULL;
 }
 
-static void copy(double *to, const double *from, int index, int count)
-{
-    if (to)
-        memcpy(to, from + index * count, (size_t)count * sizeof *to);
-}
-
-void nh_sensitivity_start(const nh_sensitivity *s, int index, double *q, double *v)
-{
-    copy(q, s->q, index, s->directions);
-    copy(v, s->v, index, s->velocities);
-}
-
-void nh_sensitivity_parameters(const nh_sensitivity *s, int index, double *parameters)
-{
-    copy(parameters, s->parameter, index, s->parameters);
-}
-
 /* ---- of a run ---- */
 
 nh_status nh_sensitivity_begin(const nh_sensitivity *s, nh_run *run, int member, nh_report *report)

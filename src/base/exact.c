@@ -36,7 +36,8 @@ void nh_exact_carry(nh_exact *sum)
     sum->digit[NH_EXACT_DIGITS - 1] += carry;
 }
 
-void nh_exact_join(nh_exact *sum, const nh_exact *other)
+/* Both were normalised by nh_exact_carry. */
+static void join(nh_exact *sum, const nh_exact *other)
 {
     for (int i = 0; i < NH_EXACT_DIGITS; i++)
         sum->digit[i] += other->digit[i];
@@ -115,8 +116,8 @@ void nh_gather_join(nh_gathering *g, const nh_gathering *other)
     nh_exact_carry(&more.squares);
     nh_exact_carry(&g->sum);
     nh_exact_carry(&g->squares);
-    nh_exact_join(&g->sum, &more.sum);
-    nh_exact_join(&g->squares, &more.squares);
+    join(&g->sum, &more.sum);
+    join(&g->squares, &more.squares);
     if (more.count > 0 && (g->count == 0 || more.least < g->least))
         g->least = more.least;
     if (more.count > 0 && (g->count == 0 || more.greatest > g->greatest))

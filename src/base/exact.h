@@ -16,7 +16,6 @@ typedef struct nh_exact {
 
 /* x must be finite; at most 2^30 terms between two calls of nh_exact_carry. */
 void nh_exact_add(nh_exact *sum, double x);
-void nh_exact_join(nh_exact *sum, const nh_exact *other); /* both normalised by nh_exact_carry */
 void nh_exact_carry(nh_exact *sum); /* keeps the sum; makes its digits unique */
 
 /* The sum as high + low, each rounded; carries first. */

@@ -445,7 +445,7 @@ static void put_head(nh_text *out, const nh_robot *robot)
                 name);
 }
 
-void nh_robot_write(const nh_robot *robot, nh_text *out)
+static void put_robot(const nh_robot *robot, nh_text *out)
 {
     put_head(out, robot);
     for (const nh_robot_link *l = robot->root; l; l = l->after) {
@@ -480,7 +480,7 @@ nh_status nh_import_urdf(char **text, const char *path, const nh_import_options 
     if (status == NH_OK)
         status = nh_robot_connect(&robot, options ? options : &none, report);
     if (status == NH_OK)
-        nh_robot_write(&robot, &out);
+        put_robot(&robot, &out);
     nh_arena_free(&robot.arena);
     if (status == NH_OK && out.failed) {
         nh_text_free(&out);

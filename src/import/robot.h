@@ -56,7 +56,7 @@ typedef struct nh_robot_joint {
 typedef struct nh_robot_link {
     const char *name;
     long line;
-    bool massive; /* has a mass or a moment of inertia */
+    bool massive;            /* has a mass or a moment of inertia */
     double mass, inertia[6]; /* xx, xy, xz, yy, yz, zz */
     nh_robot_pose inertial;
     nh_robot_shape *shape;
@@ -87,12 +87,9 @@ typedef struct nh_robot {
 nh_status nh_robot_read(nh_robot *robot, const char *path, nh_report *report);
 /* tree.c: order, wheels, names. `wheels`: names of links or joints, NAME=RADIUS, or NULL. */
 nh_status nh_robot_connect(nh_robot *robot, const nh_import_options *options, nh_report *report);
-/* model_text.c */
-void nh_robot_write(const nh_robot *robot, nh_text *out);
 
 /* R = Rz(yaw) Ry(pitch) Rx(roll), row by row. */
 void nh_robot_turn(const double rpy[3], double R[9]);
-void nh_robot_multiply(const double A[9], const double B[9], double C[9]);
 /* Whether a link can be a wheel by itself: its mass is balanced about its axis. */
 bool nh_robot_is_balanced(const nh_robot_link *link);
 /* The inertia in the axes of the link. */

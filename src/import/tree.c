@@ -44,7 +44,7 @@ void nh_robot_turn(const double rpy[3], double R[9])
     memcpy(R, entries, sizeof entries);
 }
 
-void nh_robot_multiply(const double A[9], const double B[9], double C[9])
+static void multiply(const double A[9], const double B[9], double C[9])
 {
     double product[9] = {0};
     for (int i = 0; i < 9; i++)
@@ -70,8 +70,8 @@ void nh_robot_inertia(const nh_robot_link *link, double I[9])
     nh_robot_turn(link->inertial.rpy, R);
     for (int i = 0; i < 9; i++)
         back[i] = R[i % 3 * 3 + i / 3];
-    nh_robot_multiply(R, I, I);
-    nh_robot_multiply(I, back, I);
+    multiply(R, I, I);
+    multiply(I, back, I);
     for (int i = 0; i < 9; i++) /* symmetric to the last bit */
         if (i / 3 > i % 3)
             I[i] = I[i % 3 * 3 + i / 3];
@@ -191,7 +191,7 @@ static void place(nh_robot *robot)
             continue;
         double turned[9], moved[3];
         nh_robot_turn(j->origin.rpy, turned);
-        nh_robot_multiply(l->parent->axes, turned, l->axes);
+        multiply(l->parent->axes, turned, l->axes);
         apply(l->parent->axes, j->origin.xyz, moved);
         for (int i = 0; i < 3; i++)
             l->origin[i] = l->parent->origin[i] + moved[i];
@@ -246,7 +246,7 @@ static double lowest_of(const nh_robot_link *l, const nh_robot_shape *s)
 {
     double R[9], centre[3], reach = s->size[0];
     nh_robot_turn(s->pose.rpy, R);
-    nh_robot_multiply(l->axes, R, R);
+    multiply(l->axes, R, R);
     apply(l->axes, s->pose.xyz, centre);
     const double *z = R + 6; /* of the shape's axes */
     if (s->form == NH_FORM_BOX)

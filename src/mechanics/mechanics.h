@@ -140,9 +140,6 @@ typedef struct nh_contact_layout {
 nh_contact_layout nh_contact_layout_of(const nh_problem *problem, int n, int constraints);
 size_t nh_contact_numbers(const nh_contact_layout *layout);
 
-/* The values of all events, with reactions in terms of the state. */
-bool nh_event_values(nh_mechanics *mechanics, nh_expr *work, nh_expr *value);
-
 /* Creates the expressions of one function: functions.c, frame.c, transport.c. `work` has room for n
  * expressions, all zero. */
 typedef bool nh_derive_function(nh_mechanics *mechanics, nh_expr *work, nh_expr_list *out);

@@ -91,7 +91,8 @@ bool nh_derive_power(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
     return ok;
 }
 
-bool nh_event_values(nh_mechanics *s, nh_expr *work, nh_expr *value)
+/* The values of all events, with reactions in terms of the state. */
+static bool event_values(nh_mechanics *s, nh_expr *work, nh_expr *value)
 {
     const nh_problem *problem = s->problem;
     nh_expr *reaction = NULL;
@@ -113,7 +114,7 @@ bool nh_derive_events(nh_mechanics *s, nh_expr *work, nh_expr_list *out)
     const nh_problem *problem = s->problem;
     const size_t events = (size_t)problem->events;
     nh_expr *value = malloc((events + 1) * sizeof *value);
-    bool ok = value && nh_event_values(s, work, value);
+    bool ok = value && event_values(s, work, value);
     for (size_t i = 0; ok && i < events; i++)
         ok = nh_expr_list_push(out, value[i]);
     for (size_t i = 0; ok && i < events; i++)

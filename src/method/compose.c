@@ -63,11 +63,6 @@ const char *nh_composition_name(int index)
     return index >= 0 && index < nh_composition_count() ? compositions[index].name : NULL;
 }
 
-const char *nh_composition_summary(int index)
-{
-    return index >= 0 && index < nh_composition_count() ? compositions[index].summary : NULL;
-}
-
 static const composition *find(const char *name, nh_report *report)
 {
     nh_suggest near = nh_suggest_begin(name);

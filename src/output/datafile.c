@@ -265,10 +265,3 @@ nh_status nh_datafile_draw(const nh_datafile *table, const char *columns, const 
     free_picture(&p);
     return status;
 }
-
-nh_status nh_datafile_plot(const nh_datafile *table, const char *columns, const char *path,
-                           const char *title, nh_report *report)
-{
-    const nh_picture how = {.size = sizeof how, .title = title};
-    return nh_datafile_draw(table, columns, path, &how, report);
-}

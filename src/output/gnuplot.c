@@ -39,7 +39,7 @@ static nh_status check_ending(const char *path, nh_report *report)
                    path);
 }
 
-void nh_gnuplot_abandon(nh_gnuplot *gnuplot)
+static void abandon(nh_gnuplot *gnuplot)
 {
     nh_file_abandon(gnuplot->file);
     if (gnuplot->script)
@@ -105,7 +105,7 @@ nh_status nh_gnuplot_begin(nh_gnuplot **out, const char *path, double width, dou
                              strerror(errno));
     }
     if (status != NH_OK) {
-        nh_gnuplot_abandon(gnuplot);
+        abandon(gnuplot);
         return status;
     }
     set_terminal(gnuplot, path, width, height, letter, paper);
@@ -233,7 +233,7 @@ nh_status nh_gnuplot_finish(nh_gnuplot *gnuplot, nh_report *report)
         status = nh_file_commit(gnuplot->file, report);
         gnuplot->file = NULL;
     }
-    nh_gnuplot_abandon(gnuplot);
+    abandon(gnuplot);
     return status;
 }
 

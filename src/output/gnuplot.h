@@ -26,9 +26,6 @@ void nh_gnuplot_quote(nh_gnuplot *gnuplot, const char *text);
 /* Runs gnuplot and moves the picture to its place; frees in any case. */
 nh_status nh_gnuplot_finish(nh_gnuplot *gnuplot, nh_report *report);
 
-/* Frees without drawing. */
-void nh_gnuplot_abandon(nh_gnuplot *gnuplot);
-
 /* Whether a picture can be drawn at `path`; pages for a browser need no gnuplot. */
 nh_status nh_gnuplot_can_draw(const char *path, nh_report *report);
 

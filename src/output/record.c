@@ -200,7 +200,9 @@ nh_status nh_record_add_step(nh_record *record, const nh_state *now, const nh_st
     return NH_OK;
 }
 
-nh_status nh_record_row_inputs(const nh_record *record, const double *row, nh_report *report)
+/* The open inputs of a row, into record->u: those given by tables follow from the time, others are
+ * columns. */
+static nh_status take_row_inputs(const nh_record *record, const double *row, nh_report *report)
 {
     const nh_system *system = record->system;
     const double *q = row + 1, *v = q + record->coordinates;
@@ -320,7 +322,7 @@ nh_status nh_record_multipliers(const nh_record *record, double *multipliers, nh
     for (int64_t i = 0; i < nh_record_kept(record); i++) {
         const double *row = record->table + i * record->width;
         const double *q = row + 1, *v = q + record->coordinates;
-        nh_status status = nh_record_row_inputs(record, row, report);
+        nh_status status = take_row_inputs(record, row, report);
         if (status == NH_OK)
             status = nh_system_acceleration_with(record->system, row[0], q, v, record->u, NULL,
                                                  multipliers + i * record->constraints, report);

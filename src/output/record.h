@@ -81,10 +81,6 @@ nh_status nh_record_restore(nh_record *record, const nh_record_state *state, dou
                             const double *q, const double *v, const double *wrapped_q,
                             const double *u, nh_report *report);
 
-/* The open inputs of a row, into record->u: those given by tables follow from the time, others are
- * columns. */
-nh_status nh_record_row_inputs(const nh_record *record, const double *row, nh_report *report);
-
 static inline int nh_record_energy_column(const nh_record *record)
 {
     return 1 + record->coordinates + record->velocities;

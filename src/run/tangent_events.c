@@ -123,7 +123,7 @@ void nh_tangent_begin_own(nh_run *run, double time)
 
 /* The own steps keep their lengths: after an event all of them move with it, and the state at the
  * fixed time at which they are left is one between two of them. */
-bool nh_tangent_reach(nh_run *run, int member, double time)
+static bool reach(nh_run *run, int member, double time)
 {
     nh_tangent *t = run->tangents;
     if (!t || !(time > t->reached))
@@ -153,7 +153,7 @@ bool nh_tangent_follow_own(nh_run *run, const group *g, const nh_leg *leg, nh_st
     const int member = g->first_member;
     if (!t)
         return true;
-    if (!nh_tangent_reach(run, member, nh_clock_at(&leg->clock, leg->to))) {
+    if (!reach(run, member, nh_clock_at(&leg->clock, leg->to))) {
         *f = (nh_step_failure){NH_FAILED_TANGENT, leg->from, member, 0, 0};
         return false;
     }
@@ -232,7 +232,7 @@ bool nh_tangent_meet(nh_run *run, int member, int event, const double *from, con
     const double g = fmax(fabs(w->value[0][event]), fabs(w->value[1][event]));
     const double least = g / (to[NODE_T] - from[NODE_T]);
     if (w->own) {
-        if (!nh_tangent_reach(run, member, from[NODE_T]))
+        if (!reach(run, member, from[NODE_T]))
             return t->meets = false;
         from = own_node(run, member, from);
         t->met_at = at[NODE_T];

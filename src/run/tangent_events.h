@@ -14,10 +14,8 @@ bool nh_tangent_meet(nh_run *run, int member, int event, const double *from, con
 /* The event has changed the velocities to those of the node; then the member continues there. */
 bool nh_tangent_change(nh_run *run, int event, const double *node);
 void nh_tangent_land(nh_run *run, int member);
-/* Where the method chooses its steps: the derivatives are those at a time; they follow to a later
- * one. */
+/* Where the method chooses its steps: the derivatives are those at a time. */
 void nh_tangent_begin_own(nh_run *run, double time);
-bool nh_tangent_reach(nh_run *run, int member, double time);
 /* They follow the steps of a leg without events. */
 bool nh_tangent_follow_own(nh_run *run, const group *g, const nh_leg *leg, nh_step_failure *f);
 /* While an event is told to the user, at a time, the derivatives of the run are those there. */

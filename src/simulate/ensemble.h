@@ -194,8 +194,7 @@ nh_status nh_ensemble_join(nh_ensemble *e, const void *bytes, size_t size, nh_re
 /* A hexadecimal digest of model, parameters, method, steps, starts, version and processor level;
  * the same for all parts. Freed by the caller; NULL without memory. */
 char *nh_ensemble_identity(const nh_ensemble *e);
-/* A block in progress, and back. */
-void nh_worker_pack(nh_pack *p, const nh_worker *w);
+/* A block in progress, as it was packed. */
 nh_status nh_worker_unpack(nh_pack *p, nh_worker *w, nh_report *report);
 
 /* ranks.c: processes that share an ensemble. Without others, these functions do nothing. All wait

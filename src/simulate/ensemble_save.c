@@ -79,7 +79,7 @@ static nh_status identify(nh_identity *id, const nh_ensemble *e)
 
 /* ---- a block in progress ---- */
 
-void nh_worker_pack(nh_pack *p, const nh_worker *w)
+static void pack_worker(nh_pack *p, const nh_worker *w)
 {
     void *bytes = NULL;
     size_t size = 0;
@@ -179,7 +179,7 @@ static void pack_blocks(nh_pack *p, const nh_ensemble *e, int64_t taken)
         nh_pack block = {0};
         if (!w->holds)
             continue;
-        nh_worker_pack(&block, w);
+        pack_worker(&block, w);
         p->failed |= block.failed;
         pack_block(p, w->block.number, block.data, block.size);
         nh_pack_free(&block);

@@ -260,7 +260,9 @@ double nh_simulation_swept_value(const nh_simulation *simulation, int64_t combin
     return index == s->count - 1 ? s->to : s->from + share * (s->to - s->from);
 }
 
-double nh_value_of(const nh_simulation *s, int64_t combination, int64_t start, int index)
+/* Value `index` of a member: of its combination of swept values, or of the variation for its start,
+ * which is counted within the combination. */
+static double value_of(const nh_simulation *s, int64_t combination, int64_t start, int index)
 {
     const nh_simulation_options *o = &s->options;
     if (index < o->sweeps)
@@ -284,7 +286,7 @@ double nh_simulation_value(const nh_simulation *s, int64_t member, int index)
     const nh_members members = nh_simulation_members(s);
     const int64_t each = members.all / members.combinations;
     return member >= 0 && member < members.all && index >= 0 && index < nh_simulation_values(s)
-               ? nh_value_of(s, member / each, member % each, index)
+               ? value_of(s, member / each, member % each, index)
                : NAN;
 }
 
@@ -303,7 +305,7 @@ const char **nh_settings_of(const nh_simulation *s, int64_t combination, int64_t
     for (int i = 0; setting && i < (start < 0 ? o->sweeps : count(s)); i++) {
         if (!s->sets_parameter[i])
             continue;
-        nh_print(text, TEXT_MOST, "%s=%.17g", name_of(s, i), nh_value_of(s, combination, start, i));
+        nh_print(text, TEXT_MOST, "%s=%.17g", name_of(s, i), value_of(s, combination, start, i));
         setting[(*given)++] = text;
         text += TEXT_MOST;
     }
@@ -319,7 +321,7 @@ char *nh_assignments_of(const nh_simulation *s, int64_t combination, int64_t sta
     for (int i = 0; text && i < count(s); i++)
         if (!s->sets_parameter[i])
             used += (size_t)nh_print(text + used, room - used, "%s%s=%.17g", used ? "," : "",
-                                     name_of(s, i), nh_value_of(s, combination, start, i));
+                                     name_of(s, i), value_of(s, combination, start, i));
     return text;
 }
 

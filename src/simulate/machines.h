@@ -14,10 +14,6 @@ nh_status nh_check_variations(nh_simulation *s, const nh_system *system, nh_repo
 bool nh_varies_machines(const nh_simulation *s);
 bool nh_varies_starts(const nh_simulation *s);
 
-/* Value `index` of a member: of its combination of swept values, or of the variation for its start,
- * which is counted within the combination. */
-double nh_value_of(const nh_simulation *s, int64_t combination, int64_t start, int index);
-
 /* The settings of the simulation and those of a member, without variations if `start` is negative:
  * texts "NAME=VALUE" to be freed in one
  * piece; NULL without memory. */

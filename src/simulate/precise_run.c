@@ -41,8 +41,8 @@ struct nh_precise_run {
 
 /* ---- functions ---- */
 
-nh_status nh_precise_tapes_create(nh_precise_tapes *tapes, const nh_system *system,
-                                  nh_fn_set functions, nh_report *report)
+static nh_status create_tapes(nh_precise_tapes *tapes, const nh_system *system, nh_fn_set functions,
+                              nh_report *report)
 {
     const nh_labels *labels = nh_graph_labels(system->mechanics->g);
     size_t room = 0;
@@ -67,7 +67,7 @@ nh_status nh_precise_tapes_create(nh_precise_tapes *tapes, const nh_system *syst
     return status == NH_OK && !tapes->slots ? nh_fail_memory(report) : status;
 }
 
-void nh_precise_tapes_free(nh_precise_tapes *tapes)
+static void free_tapes(nh_precise_tapes *tapes)
 {
     for (int fn = 0; fn < NH_FN_COUNT; fn++)
         free(tapes->constant[fn]);
@@ -306,7 +306,7 @@ static nh_status create(nh_precise_run *run, const nh_system *system, const nh_r
     run->t0 = nh_precise_decimal(start->t);
     run->compensated = o->compensated == NH_ON ||
                        (o->compensated == NH_AS_ADVISED && run->choice.method->compensate);
-    status = nh_precise_tapes_create(&run->tapes, run->system, functions, report);
+    status = create_tapes(&run->tapes, run->system, functions, report);
     run->row = nh_precise_numbers((size_t)nh_precise_run_columns(run));
     run->values = nh_precise_numbers(nh_system_outputs(run->system, NH_FN_OBSERVE));
     if (status == NH_OK && !(run->row && run->values))
@@ -350,7 +350,7 @@ void nh_precise_run_free(nh_precise_run *run)
     if (!run)
         return;
     nh_precise_stepper_free(run->stepper);
-    nh_precise_tapes_free(&run->tapes);
+    free_tapes(&run->tapes);
     nh_system_free(run->system);
     free(run->row);
     free(run->values);
@@ -501,16 +501,6 @@ const char *nh_precise_run_text(nh_precise_run *run, int column)
                                                                : NULL;
 }
 
-double nh_precise_run_value(const nh_precise_run *run, int column, double *rest)
-{
-    if (column < 0 || column >= nh_precise_run_columns(run))
-        return NAN;
-    const double value = (double)run->row[column];
-    if (rest)
-        *rest = (double)(run->row[column] - value);
-    return value;
-}
-
 double nh_precise_run_energy_error(const nh_precise_run *run)
 {
     return (double)run->energy_error;
@@ -577,11 +567,6 @@ const char *nh_precise_run_column_name(const nh_precise_run *run, int column)
 const char *nh_precise_run_text(nh_precise_run *run, int column)
 {
     return (void)run, (void)column, NULL;
-}
-
-double nh_precise_run_value(const nh_precise_run *run, int column, double *rest)
-{
-    return (void)run, (void)column, (void)rest, NAN;
 }
 
 double nh_precise_run_energy_error(const nh_precise_run *run)

@@ -14,10 +14,6 @@ typedef struct nh_precise_tapes {
     nh_precise *slots; /* enough for each of them */
 } nh_precise_tapes;
 
-nh_status nh_precise_tapes_create(nh_precise_tapes *tapes, const nh_system *system,
-                                  nh_fn_set functions, nh_report *report);
-void nh_precise_tapes_free(nh_precise_tapes *tapes);
-
 /* Where functions are evaluated, and how: t, q[n], v[n], u[inputs]. */
 typedef struct nh_precise_place {
     const nh_precise_tapes *tapes;

@@ -134,7 +134,8 @@ static void measure(const nh_nearest *p, const double *v, const double *from, do
     }
 }
 
-double nh_nearest_size(nh_nearest *p, const double *v)
+/* |L^T v| */
+static double size_of(nh_nearest *p, const double *v)
 {
     measure(p, v, NULL, p->work);
     return length_of(p->f, p->work);
@@ -148,7 +149,7 @@ double nh_nearest_distance(nh_nearest *p)
 
 double nh_nearest_scale(nh_nearest *p, const double *v)
 {
-    return fmax(nh_nearest_size(p, v), p->reach);
+    return fmax(size_of(p, v), p->reach);
 }
 
 void nh_nearest_place(nh_nearest *p, const double *from, double length)
@@ -332,7 +333,7 @@ bool nh_nearest_restore(nh_nearest *p)
             find_reach(p);
         if (p->status == NH_NO_MEMORY)
             break;
-        double size = fmax(nh_nearest_size(p, p->v), nh_nearest_size(p, p->v0));
+        double size = fmax(size_of(p, p->v), size_of(p, p->v0));
         double length = shortest_step(p), scale = fmax(size, p->reach);
         done = length <= DBL_EPSILON / 4 * size || (length <= 1e-11 * scale && length >= last / 2);
         if (!done && length <= 1e-12 * scale) {
@@ -483,7 +484,7 @@ typedef struct tangent { /* memory for one improvement */
 static int improve_once(nh_nearest *p, tangent *x, double *last)
 {
     measure(p, p->v, p->v0, x->d);
-    double distance = length_of(p->f, x->d), size = nh_nearest_size(p, p->v) + distance;
+    double distance = length_of(p->f, x->d), size = size_of(p, p->v) + distance;
     /* Differences are taken over lengths in which the constraints change by more than round-off. */
     size = fmax(size, 1e-2 * p->reach);
     int count = span_tangent(p);

@@ -43,8 +43,7 @@ void nh_nearest_end(nh_nearest *p);
 
 /* v = from + length * L^-T step, for the velocities that may change. */
 void nh_nearest_place(nh_nearest *p, const double *from, double length);
-double nh_nearest_size(nh_nearest *p, const double *v); /* |L^T v| */
-double nh_nearest_distance(nh_nearest *p);              /* |L^T (v - v0)| */
+double nh_nearest_distance(nh_nearest *p); /* |L^T (v - v0)| */
 /* What corrections are compared with: the size of v or, where v is near zero, the size that the
  * terms of the constraints have, as a distance. Coordinates that count from a linkage's start are
  * zero there, and round-off of its bars moves them all the same. */

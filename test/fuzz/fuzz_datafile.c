@@ -21,8 +21,9 @@ static void draw(const nh_datafile *table)
     for (int c = 0; c < nh_datafile_columns(table); c++)
         if (!nh_datafile_column_name(table, c) || !nh_datafile_column(table, c))
             abort();
-    nh_datafile_plot(table, NULL, path, "any", &report);
-    nh_datafile_plot(table, nh_datafile_column_name(table, 0), path, "any", &report);
+    const nh_picture picture = {.size = sizeof picture, .title = "any"};
+    nh_datafile_draw(table, NULL, path, &picture, &report);
+    nh_datafile_draw(table, nh_datafile_column_name(table, 0), path, &picture, &report);
     unlink(path);
 }
 

@@ -182,7 +182,7 @@ static void lists(void)
     CHECK(nh_system_quantity_name(system, nh_system_quantities(system) - 1) != NULL);
     CHECK(!nh_shipped_model_name(nh_shipped_model_count()) && !nh_shipped_model_summary(-1));
     CHECK(!nh_method_at(nh_method_count()) && !nh_composition_name(nh_composition_count()));
-    CHECK(!nh_composition_summary(-1) && !nh_shipped_figure_name(nh_shipped_figure_count()));
+    CHECK(!nh_composition_name(-1) && !nh_shipped_figure_name(nh_shipped_figure_count()));
     nh_system_free(system);
 }
 
