@@ -50,10 +50,10 @@ nh_text nh_latex_name(const char *name, int dots)
 
 /* ---- the document ---- */
 
-/* Six digits; what is round-off beside the others of its kind is zero. */
+/* Six digits; what is round-off beside the others of its kind, or beside 1, is zero. */
 static void put_start_value(nh_latex *w, const double *values, int count, int i)
 {
-    double largest = 0;
+    double largest = 1;
     char text[40];
     for (int k = 0; k < count; k++)
         largest = fmax(largest, fabs(values[k]));

@@ -50,6 +50,16 @@ static const char *put_subscript(nh_text *sub, const char *rest)
     return rest;
 }
 
+/* [2], [1,2] */
+static const char *put_index(nh_text *sub, const char *rest)
+{
+    const size_t length = *rest == '[' ? strcspn(rest, "]") : 0;
+    if (length == 0)
+        return rest;
+    nh_text_add(sub, "%s%.*s", sub->length ? "," : "", (int)length - 1, rest + 1);
+    return rest + length + 1;
+}
+
 void nh_tex_name(nh_text *out, const char *name, const char *index, int dots)
 {
     static const char *const above[] = {"", "\\dot{", "\\ddot{"};
@@ -62,12 +72,7 @@ void nh_tex_name(nh_text *out, const char *name, const char *index, int dots)
         put_piece(&main, name, letters, "mathit");
     else
         nh_text_add_plain(&main, "\\_");
-    rest = put_subscript(&sub, name + letters);
-    if (*rest == '[') {
-        const size_t length = strcspn(rest + 1, "]");
-        nh_text_add(&sub, "%s%.*s", sub.length ? "," : "", (int)length, rest + 1);
-        rest += length + 2;
-    }
+    rest = put_index(&sub, put_subscript(&sub, name + letters));
     if (rest[0] == '.' && rest[1] == 'w') { /* the body rate of a rotation */
         nh_text whole = {0};
         nh_text_add(&whole, "%s%s%s,%s", main.data ? main.data : "", sub.length ? "_" : "",
@@ -76,8 +81,8 @@ void nh_tex_name(nh_text *out, const char *name, const char *index, int dots)
         nh_text_end(&sub, out);
         nh_text_add_plain(&main, "\\omega");
         sub = whole;
-    } else if (rest[0] == '.')
-        nh_text_add(&sub, "%s%.1s", sub.length ? "," : "", rest + 1);
+    } else if (rest[0] == '.') /* of a quaternion, or a property of a body */
+        put_index(&sub, put_subscript(&sub, rest + 1));
     if (index)
         nh_text_add(&sub, "%s%s", sub.length ? "," : "", index);
     dots += strchr(name, '\'') != NULL;

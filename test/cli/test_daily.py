@@ -186,6 +186,16 @@ def equations_for_readers(program, folder):
     write(folder, "cart.nh", DRIVEN)
     text = program("export", "cart.nh", "--format", "latex", "--input", "u=t^2/2", cwd=folder).stdout
     check("Inputs are replaced by their expressions" in text, text)
+    text = program("export", "cart.nh", "--format", "latex", "--start", "x=6e-17", cwd=folder).stdout
+    check("x = 0" in text and "10^{-17}" not in text, "a start that is round-off beside 1")
+
+
+def equations_of_bodies(program, folder):
+    """Properties of bodies have different symbols: at, attitude and axis did not."""
+    text = program("export", "benchmark-bicycle", "--format", "latex", cwd=folder).stdout
+    for word in ("at", "attitude", "axis", "mass", "kinetic"):
+        check(f"\\mathit{{rear}}_{{\\mathrm{{{word}}}}} &=" in text, word)
+    check(text.count("\\mathit{rear}_{\\mathrm{at}} &=") == 1, "defined once")
 
 
 if __name__ == "__main__":
