@@ -108,7 +108,8 @@ static void put_coordinates(nh_text *out, const nh_robot_joint *j)
     else if (j->kind == NH_JOINT_PLANAR)
         nh_text_add(out, "coordinate %s_x, %s_y\ncoordinate %s_turn angle\n", id, id, id);
     else
-        nh_text_add(out, "coordinate %s%s\n", id, j->kind == NH_JOINT_CONTINUOUS ? " angle" : "");
+        nh_text_add(out, "coordinate %s%s\n", id,
+                    j->kind == NH_JOINT_CONTINUOUS && !j->counted ? " angle" : "");
 }
 
 /* Two directions across an axis. */

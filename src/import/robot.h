@@ -48,9 +48,10 @@ typedef struct nh_robot_joint {
     struct nh_robot_joint *next;
 
     /* tree.c */
-    struct nh_robot_joint *follows; /* the joint that it mimics */
-    bool held;                      /* moves nothing that has mass, so it does not move */
-    const char *id;                 /* in the model */
+    struct nh_robot_joint *follows; /* the independent joint that it mimics */
+    bool held;      /* is fixed, or neither it nor what follows it moves anything that has mass */
+    bool counted;   /* what follows it tells its revolutions apart */
+    const char *id; /* in the model */
 } nh_robot_joint;
 
 typedef struct nh_robot_link {

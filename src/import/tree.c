@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "model/ast.h"
 
+enum { CHAIN_LONGEST = 64 };     /* of joints that follow each other */
 static const double near = 1e-6; /* of lengths that are meant to be equal, relative to a wheel */
 
 __attribute__((format(printf, 3, 4))) static nh_status refuse(const nh_robot *robot, long line,
@@ -125,14 +126,34 @@ static nh_status attach(const nh_robot *robot, nh_robot_joint *j)
                       child->name, child->joint->name, j->name);
     child->joint = j;
     child->parent = parent;
-    if (j->mimics && !(j->follows = find_joint(robot, j->mimics)))
+    return check_axis(robot, j);
+}
+
+/* The independent joint that a joint follows, perhaps over others. */
+static nh_status find_leader(const nh_robot *robot, nh_robot_joint *j, int depth)
+{
+    if (!j->mimics || j->follows)
+        return NH_OK;
+    nh_robot_joint *leader = find_joint(robot, j->mimics);
+    if (!leader)
         return refuse(robot, j->line, "joint '%.100s' mimics '%.100s', which does not exist",
                       j->name, j->mimics);
-    if (j->follows && (j->follows == j || j->follows->mimics))
+    if (leader == j || depth == CHAIN_LONGEST)
+        return refuse(robot, j->line, "joint '%.100s' mimics itself", j->name);
+    if (leader->kind == NH_JOINT_PLANAR || leader->kind == NH_JOINT_FLOATING)
         return refuse(robot, j->line,
-                      "joint '%.100s' mimics '%.100s', which is no independent joint", j->name,
+                      "joint '%.100s' mimics '%.100s', which has more than one coordinate", j->name,
                       j->mimics);
-    return check_axis(robot, j);
+    const nh_status status = find_leader(robot, leader, depth + 1);
+    if (leader->follows) {
+        j->offset += j->multiplier * leader->offset;
+        j->multiplier *= leader->multiplier;
+        leader = leader->follows;
+    }
+    j->follows = leader;
+    if (j->kind == NH_JOINT_PRISMATIC || j->multiplier != round(j->multiplier))
+        leader->counted = true;
+    return status;
 }
 
 static nh_status find_root(nh_robot *robot)
@@ -196,8 +217,13 @@ static void place(nh_robot *robot)
         for (int i = 0; i < 3; i++)
             l->origin[i] = l->parent->origin[i] + moved[i];
         j->held = !carries_mass(robot, l);
-        l->moves = l->parent->moves || (j->kind != NH_JOINT_FIXED && !j->held);
+        const nh_robot_joint *own = j->follows ? j->follows : j;
+        l->moves = l->parent->moves ||
+                   (j->kind != NH_JOINT_FIXED && own->kind != NH_JOINT_FIXED && !j->held);
     }
+    for (nh_robot_joint *j = robot->joint; j; j = j->next)
+        if (j->follows && !j->held)
+            j->follows->held = j->follows->kind == NH_JOINT_FIXED;
 }
 
 /* ---- wheels ---- */
@@ -458,6 +484,8 @@ nh_status nh_robot_connect(nh_robot *robot, const nh_import_options *o, nh_repor
     nh_status status = NH_OK;
     for (nh_robot_joint *j = robot->joint; j && status == NH_OK; j = j->next)
         status = attach(robot, j);
+    for (nh_robot_joint *j = robot->joint; j && status == NH_OK; j = j->next)
+        status = find_leader(robot, j, 0);
     if (status == NH_OK)
         status = find_root(robot);
     if (status == NH_OK)

@@ -42,6 +42,9 @@ def arm(random):
     text += link("tool", random) + joint("weld", "fixed", before, "tool", random)
     text += link("finger", random) + joint("grip", "prismatic", "tool", "finger", random, "0 1 0")
     text += link("other", random) + joint("follow", "prismatic", "tool", "other", random, "0 1 0", '<mimic joint="grip" multiplier="-0.5" offset="0.1"/>')
+    text += link("third", random) + joint("follows-that", "continuous", "other", "third", random, "0 0 1", '<mimic joint="follow" multiplier="3" offset="0.2"/>')
+    text += '<link name="dummy"/>' + joint("leader", "continuous", "tool", "dummy", random)  # itself without mass
+    text += link("led", random) + joint("led-by-dummy", "continuous", "tool", "led", random, "1 0 0", '<mimic joint="leader" multiplier="0.3"/>')
     return text + "</robot>"
 
 
@@ -104,6 +107,17 @@ class Robot:
         self.links = {l.get("name"): l for l in robot.findall("link")}
         self.joints = robot.findall("joint")
         self.root = root
+        self.leader = {}  # of each joint: the independent one, its gear and its offset
+
+        def lead(j):
+            mimic = j.find("mimic")
+            if mimic is None:
+                return j.get("name"), 1, 0
+            name, gear, offset = lead(next(k for k in self.joints if k.get("name") == mimic.get("joint")))
+            own = float(mimic.get("multiplier", "1"))
+            return name, own * gear, own * offset + float(mimic.get("offset", "0"))
+        for j in self.joints:
+            self.leader[j.get("name")] = lead(j)
 
     def motion(self, base, q, v, a):
         """Where each link is and how it moves: origin, axes, w, w', velocity and acceleration of the origin. ``base`` is that of the root."""
@@ -119,9 +133,7 @@ class Robot:
                 r, turned = frame(j.find("origin"))
                 axes = R @ turned
                 axis = axes @ unit(numbers(j.find("axis"), "xyz", "1 0 0"))
-                mimic = j.find("mimic")
-                name = j.get("name") if mimic is None else mimic.get("joint")
-                gear, offset = (1, 0) if mimic is None else (float(mimic.get("multiplier", "1")), float(mimic.get("offset", "0")))
+                name, gear, offset = self.leader[j.get("name")]
                 x, s, b = gear * q.get(name, 0) + offset, gear * v.get(name, 0), gear * a.get(name, 0)
                 d = R @ r
                 slides = j.get("type") == "prismatic"
@@ -164,8 +176,7 @@ class Robot:
                 done.add(j.get("name"))
                 _, turned = frame(j.find("origin"))
                 axis = moving[parent][1] @ turned @ unit(numbers(j.find("axis"), "xyz", "1 0 0"))
-                mimic = j.find("mimic")
-                name, gear = (j.get("name"), 1) if mimic is None else (mimic.get("joint"), float(mimic.get("multiplier", "1")))
+                name, gear, _ = self.leader[j.get("name")]
                 part = axis @ (force[child] if j.get("type") == "prismatic" else moment[child])
                 if j.get("type") != "fixed":
                     tau[name] = tau.get(name, 0) + gear * part
@@ -321,6 +332,8 @@ class TestImported(unittest.TestCase):
             (f"<robot>{two}{joined.format('fixed', 'a', 'c')}</robot>", "joint 'j': there is no link 'c'", {}),
             (f"<robot>{two}{joined.format('fixed', 'a', 'b')}</robot>", "has no link and no joint 'wheel'", {"wheels": "wheel"}),
             (f"<robot>{two}{joined.format('fixed', 'a', 'b')}</robot>", "the base is fixed, planar or floating, not 'loose'", {"base": "loose"}),
+            (f"<robot>{two}{joined.format('revolute', 'a', 'b')}</robot>".replace("</joint>", '<mimic joint="j"/></joint>'),
+             "joint 'j' mimics itself", {}),
             ('<robot><link name="a"><inertial><mass value="heavy"/></inertial></link></robot>', 'value="heavy": expected 1 number', {}),
         ):
             with self.assertRaisesRegex(Exception, message.replace("(", r"\(")):
