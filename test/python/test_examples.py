@@ -46,6 +46,39 @@ class Segway(unittest.TestCase):
             self.assertGreater(abs(self.example["pushed"](self.names, gain, seconds=3)).max(), 1)
 
 
+class Bicycle(unittest.TestCase):
+    def setUp(self):
+        self.example = example("bicycle")
+        self.rider = self.example["rider"]()
+
+    @needs("scipy")
+    def test_scipy(self):
+        """Both gains, in the directions that the torque moves (not the speed)."""
+        from scipy.linalg import solve_discrete_are
+
+        r = self.rider
+        kept = [i for i, name in enumerate(r.names) if name != "x'"]
+        self.assertEqual(len(kept), 4)
+        A, B, C = r.A[np.ix_(kept, kept)], r.B[kept], r.C[:, kept]
+        P = solve_discrete_are(A, B, np.eye(4), [[0.01]])
+        gain = np.linalg.solve(0.01 + B.T @ P @ B, B.T @ P @ A)
+        self.assertLess(abs(gain - r.gain[:, kept]).max(), 1e-10 * abs(gain).max())  # measured: 4e-14
+        seen = [r.outputs.index("leans"), r.outputs.index("steers")]
+        C, V = C[seen], 0.003**2 * np.eye(2)
+        S = solve_discrete_are(A.T, C.T, B @ B.T, V)
+        filter = S @ C.T @ np.linalg.inv(C @ S @ C.T + V)
+        self.assertLess(abs(filter - r.filter[np.ix_(kept, seen)]).max(), 1e-9 * abs(filter).max())
+
+    def test_ride(self):
+        """Struck three times, with errors of measurement and without, it stays up; nobody on it, it falls."""
+        ride = self.example["ride"]
+        lean = ride(self.rider)[:, 1]
+        self.assertTrue(0.1 < abs(lean).max() < 0.25)  # measured: 0.18; for other seeds at most 0.2
+        self.assertLess(abs(ride(self.rider, seconds=16, noise=0)[-1, 1]), 1e-4)  # measured: 1.1e-6
+        self.assertLess(abs(ride(self.rider, noise=0, blows={})[:, 1]).max(), 1e-9)
+        self.assertGreater(abs(ride(self.rider, seconds=4, feedback=False)[:, 1]).max(), 1)
+
+
 class RecedingHorizon(unittest.TestCase):
     def test_pose(self):
         """Plans made anew bring the sleigh to its pose in spite of a blow; the first plan alone does not."""
@@ -71,6 +104,15 @@ class Others(unittest.TestCase):
         best = scipy["main"]()
         self.assertTrue(best.success)
         self.assertLess(abs(best.fun - 4.1467989), 1e-4)  # measured: 4e-5, of the steps
+
+    @needs("jax")
+    def test_jax(self):
+        """A push of 1 in step k of 0.05 moves a cart of mass 2 by 0.00125 and its speed by 0.025, which lasts for the other steps."""
+        value, slope = example("with_jax")["main"]()
+        moves = np.array([[0.00125 + 0.00125 * (19 - k), 0.025] for k in range(20)])
+        off = moves.sum(axis=0) - [1, 0]
+        self.assertLess(abs(value - off @ off), 1e-12)
+        self.assertLess(abs(np.array(slope) - 2 * moves @ off).max(), 1e-12)
 
     @needs("torch")
     def test_torch(self):

@@ -83,10 +83,22 @@ def check_progress():
     assert len(shown) == 2 and "25%" in shown[0] and shown[1] == "", shown
 
 
+def can_optimise():
+    """Whether the library was built with LAPACK and IPOPT, and finds them."""
+    try:
+        nonholo.optimise("model m\nparameter k = 1\ncoordinate x\nlagrangian x'^2/2\nstart x' = k\n", vary="k", end="x = 1", time=1, tries=1)
+    except nonholo.Error as error:
+        assert "LAPACK" in str(error) or "IPOPT" in str(error), error
+        return False
+    return True
+
+
 def check_notebooks(folder):
     """All at once: the kernels take seconds to start."""
     books = sorted(glob.glob(os.path.join(SOURCE, "examples", "notebooks", "*.ipynb")))
-    assert len(books) == 3
+    assert len(books) == 6
+    if not can_optimise():
+        books = [book for book in books if os.path.basename(book) not in ("fit.ipynb", "optimise.ipynb", "control.ipynb")]
     done = subprocess.run([sys.executable, "-m", "nbconvert", "--execute", "--to", "html", "--output-dir", folder, *books],
                           capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
