@@ -9,7 +9,7 @@
 #include "model/input_table.h"
 #include "run/tangent.h"
 
-enum { AT_ONCE = 64, WIDTH = NH_DUAL_PLACES > 1 ? NH_DUAL_PLACES - 1 : 1 };
+enum { AT_ONCE = 64, WIDTH = NH_DUAL_PLACES - 1 };
 static const double early = 1e-8; /* in steps: inputs are given this much before their time */
 
 typedef struct column { /* a direction */

@@ -6,7 +6,7 @@
 
 #include "base/status.h"
 
-enum { WIDTH = NH_DUAL_PLACES > 1 ? NH_DUAL_PLACES - 1 : 1 };
+enum { WIDTH = NH_DUAL_PLACES - 1 };
 
 nh_status nh_dual_check(const nh_system *system, nh_report *report)
 {

@@ -84,7 +84,7 @@ typedef struct place {     /* of the derivatives in a direction: numbers are NH_
 static place place_of(const nh_run *run, int member, int direction)
 {
     const nh_tangent *t = run->tangents;
-    const int width = NH_DUAL_PLACES > 1 ? NH_DUAL_PLACES - 1 : 1, pass = direction / width;
+    const int width = NH_DUAL_PLACES - 1, pass = direction / width;
     double *block =
         t->tells ? t->after + (size_t)pass * t->block_size : nh_tangent_block(t, member, pass);
     double *time = t->tells ? t->met_time + pass * NH_DUAL_PLACES
@@ -247,7 +247,7 @@ static void count_revolutions(const nh_run *run, double *block)
 void nh_tangent_observe(nh_run *run, double *values, double *moves)
 {
     const nh_tangent *t = run->tangents;
-    const int width = NH_DUAL_PLACES > 1 ? NH_DUAL_PLACES - 1 : 1;
+    const int width = NH_DUAL_PLACES - 1;
     const int first = 1 + run->system->constraints + run->system->shape.positions;
     double now;
     nh_run_inner_state(run, 0, &now, NULL, NULL);
