@@ -6,6 +6,7 @@ import csv
 import ctypes as C
 import math
 import os
+import re
 from dataclasses import dataclass, field
 from typing import Any, Mapping, Sequence
 
@@ -156,8 +157,8 @@ def _ranges(sweep: Mapping[str, Any]) -> Any:
 
 def _read_members(path: Any) -> dict[str, np.ndarray]:
     """The columns of a file of comma-separated values."""
-    with open(path, newline="", encoding="utf-8") as file:
-        lines = [line for line in csv.reader(file) if line]
+    with open(path, newline="", encoding="utf-8-sig") as file:  # spreadsheets begin it with a byte-order mark
+        lines = [line for line in csv.reader(file, skipinitialspace=True) if line]
     try:
         names, table = [name.strip() for name in lines[0]], np.array(lines[1:], dtype=float)
     except (IndexError, ValueError) as error:
@@ -167,11 +168,21 @@ def _read_members(path: Any) -> dict[str, np.ndarray]:
     return {name: table[:, i] for i, name in enumerate(names) if name != "member"}
 
 
+def _distributions(random: Mapping[str, str] | str | None) -> dict[str, str]:
+    """By name, also of a text as on the command line: ``"m=normal(1, 0.1), x=uniform(-1, 1)"``."""
+    if not isinstance(random, str):
+        return dict(random or {})
+    items = [item.partition("=") for item in re.split(r",(?=[^,()=]+=)", random)]
+    if not all(equals for _, equals, _ in items):
+        raise ValueError(f"random is written {{'m': 'normal(1, 0.1)'}} or 'm=normal(1, 0.1)', not {random!r}")
+    return {name.strip(): distribution.strip() for name, _, distribution in items}
+
+
 class _Variations:
     """What differs between the members, as the library takes it."""
 
-    def __init__(self, sweep: Mapping[str, Any] | None, members: Any, random: Mapping[str, str] | None):
-        sweep, listed = dict(sweep or {}), {}
+    def __init__(self, sweep: Mapping[str, Any] | None, members: Any, random: Mapping[str, str] | str | None):
+        sweep, listed, random = dict(sweep or {}), {}, _distributions(random)
         self.count: int | None = None  # of members; None: not given
         if isinstance(members, Mapping):
             listed = {name: np.array(values, dtype=float, ndmin=1) for name, values in members.items()}
@@ -185,18 +196,20 @@ class _Variations:
         if len(lengths) > 1:
             raise ValueError("the columns of members have different lengths: " + ", ".join(f"{n}: {len(v)}" for n, v in listed.items()))
         self.count = lengths.pop() if lengths else self.count
+        if self.count is not None and self.count < 1:
+            raise ValueError("there are no members; give at least one")
         if not all(isinstance(values, tuple) and len(values) == 3 for values in sweep.values()):
             if listed:
                 raise ValueError("members and arrays in sweep cannot be combined; put all columns into members")
             listed, sweep = self._grid(sweep), {}
-        self.sweeps, self.names = _ranges(sweep), [*sweep, *listed, *(random or {})]
-        self.array = (H.nh_variation * (len(listed) + len(random or {})))()
+        self.sweeps, self.names = _ranges(sweep), [*sweep, *listed, *random]
+        self.array = (H.nh_variation * (len(listed) + len(random)))()
         self.kept: list[Any] = []
         for place, (name, values) in zip(self.array, listed.items()):
             values, text = np.ascontiguousarray(values), name.encode()
             place.name, place.distribution, place.values = text, H.NH_LISTED, values.ctypes.data
             self.kept += [values, text]
-        for i, (name, distribution) in enumerate((random or {}).items()):
+        for i, (name, distribution) in enumerate(random.items()):
             room = C.create_string_buffer(200)
             call(lib.nh_variation_read, C.byref(self.array, (len(listed) + i) * C.sizeof(H.nh_variation)), room, C.sizeof(room),
                  f"{name}={distribution}".encode())
@@ -208,6 +221,8 @@ class _Variations:
         each = self.count or 1
         grid = np.meshgrid(*axes, np.zeros(each), indexing="ij")[:-1]
         self.count = grid[0].size
+        if self.count == 0:
+            raise ValueError(f"sweep has no values of {', '.join(n for n, a in zip(sweep, axes) if a.size == 0)}")
         return {name: values.ravel() for name, values in zip(sweep, grid)}
 
 
@@ -346,7 +361,7 @@ def ensemble(
     *,
     step: float | None = None, steps: int | None = None, time: float | None = None,
     tolerance: float | None = None, absolute: float | None = None, every: int | None = None, threads: int | None = None,
-    members: int | Mapping[str, Any] | Path = None, random: Mapping[str, str] | None = None,
+    members: int | Mapping[str, Any] | Path = None, random: Mapping[str, str] | str | None = None,
     energy: float | None = None, seed: int = 0, around_start: bool = False,
     starts: Sequence[Start] | None = None, sweep: Mapping[str, Any] | None = None,
     start: Start = None, set: Setting | None = None, q: Any = None, v: Any = None, t0: float = 0.0, project: Projection = False,
@@ -363,7 +378,8 @@ def ensemble(
     parameters or start values to (first, last, count) or to arrays of values; all combinations are computed.
     ``members`` may also be a mapping of parameters and start values to arrays with one number per member, or a CSV
     file with these columns. ``random`` maps them to distributions, ``"normal(mean, deviation)"``, ``"uniform(from, to)"`` or
-    ``"loguniform(from, to)"``; what a member draws depends only on ``seed``, the name and the member's number. Starts
+    ``"loguniform(from, to)"``, or is a text such as ``"m=normal(1, 0.1), x=uniform(-1, 1)"``;
+    what a member draws depends only on ``seed``, the name and the member's number. Starts
     that are then off the constraints are projected onto them. The start, every ``every``-th step and the
     end are recorded. Each member has the same bits as when it is computed alone. Without ``step`` each member
     chooses its own steps. The other arguments are those of :func:`simulate`.

@@ -178,6 +178,22 @@ def check_random_ensemble():
     check(repr(float(last.max())) in text and repr(float(last.min())) in text, "the range of the energy error is not the command line's")
 
 
+def check_machines():
+    """Distributions as a mapping or as a text; files of spreadsheets; nothing to vary."""
+    how = {"step": 0.05, "time": 0.1, "members": 3}
+    texts = {"m": "normal(1, 0.1)", "theta": "uniform(-1, 2*(1 + 1))"}
+    one, two = (nonholo.ensemble("snakeboard", random=given, **how) for given in (texts, ", ".join(f"{n}={d}" for n, d in texts.items())))
+    check(np.array_equal(one.q, two.q) and list(one.parameters) == ["m", "theta"], "text and mapping differ")
+    raised(ValueError, nonholo.ensemble, "snakeboard", random="m normal(1, 0.1)", **how)
+    with tempfile.NamedTemporaryFile(suffix=".csv") as file:
+        file.write(b'\xef\xbb\xbf"m", theta\r\n"1", 0.2\r\n\r\n1.5,0.3\r\n')
+        file.flush()
+        listed = nonholo.ensemble("snakeboard", **{**how, "members": file.name})
+    same([listed.parameters[name].tolist() for name in ("m", "theta")], [[1, 1.5], [0.2, 0.3]])
+    for empty in {"members": 0}, {"members": {"m": []}}, {"members": None, "sweep": {"m": []}}:
+        raised(ValueError, nonholo.ensemble, "snakeboard", **{**how, **empty})
+
+
 def check_failing_members():
     model = nonholo.load("model fall\ncoordinate x\nlagrangian x'^2/2 + x^5\nstart x = 1\n")
     found = nonholo.ensemble(model, "rk4", step=0.01, steps=400, q=[[0.0], [1.0], [0.1]], v=[[0.0]], every=100)
@@ -649,7 +665,7 @@ def check_timing():
 
 def main():
     cases = [("layout", check_layout), ("order", check_order), ("timing", check_timing)]
-    cases += [("multipliers", check_multipliers), ("ensemble", check_ensemble), ("random", check_random_ensemble),
+    cases += [("multipliers", check_multipliers), ("ensemble", check_ensemble), ("random", check_random_ensemble), ("machines", check_machines),
               ("failing members", check_failing_members), ("stopped", check_stopped), ("errors", check_errors)]
     cases += [("partial", check_partial), ("shapes", check_shapes), ("functions", check_functions), ("reaction", check_reaction), ("rotation", check_rotation),
               ("progress", check_progress), ("notebook", check_notebook)]
