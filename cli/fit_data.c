@@ -2,40 +2,33 @@
 #define _GNU_SOURCE
 #include "fit_data.h"
 #include "command.h"
+#include "lines.h"
 #include "message.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { TIME = -1 };
+enum { COLUMNS_MOST = 4096 };
 
 typedef struct reader {
     const subject *s;
-    const char *path;
-    FILE *file;
-    char *line;
-    size_t room, width; /* width: columns of the file */
-    long long number;   /* of the line */
-    char **name;        /* [width] */
-    double *cell;       /* [rows][width] */
+    lines in;
+    size_t width; /* columns of the file */
+    char **name;  /* [width] */
+    double *cell; /* [rows][width] */
     int64_t rows, row_room;
 } reader;
 
 /* ---- lines and cells ----------------------------------------------------------------------- */
 
-/* The next line that has something on it and is no comment, without its end. */
+/* The next line that has something on it and is no comment. */
 static bool next_line(reader *r)
 {
-    ssize_t length;
-    while ((length = getline(&r->line, &r->room, r->file)) >= 0) {
-        r->number++;
-        while (length > 0 && strchr("\r\n", r->line[length - 1]))
-            r->line[--length] = '\0';
-        const char *text = r->line + strspn(r->line, " \t");
+    while (lines_next(&r->in)) {
+        const char *text = r->in.text + strspn(r->in.text, " \t");
         if (*text && *text != '#')
             return true;
     }
@@ -63,7 +56,8 @@ __attribute__((format(printf, 3, 4))) static int complain_at(const reader *r, co
     va_start(more, format);
     vsnprintf(text, sizeof text, format, more);
     va_end(more);
-    return complain("%s:%lld:%d: %s", r->path, r->number, (int)(place - r->line) + 1, text);
+    return complain("%s:%lld:%d: %s", r->in.path, r->in.number, (int)(place - r->in.text) + 1,
+                    text);
 }
 
 /* Cuts the text at the next comma that is not between brackets, as in M[1,2]. */
@@ -81,39 +75,36 @@ static char *next_name(char **rest)
 
 static int read_names(reader *r)
 {
-    static const char mark[] = "\xef\xbb\xbf"; /* with which spreadsheets begin a file */
     if (!next_line(r))
-        return complain("%s: the first line must name the columns, as in t,x,y", r->path);
-    char *rest = strncmp(r->line, mark, strlen(mark)) == 0 ? r->line + strlen(mark) : r->line;
-    char *item;
+        return r->in.answer
+                   ? r->in.answer
+                   : complain("%s: the first line must name the columns, as in t,x,y", r->in.path);
+    char *rest = r->in.text, *item;
     while ((item = next_name(&rest))) {
-        char **name = realloc(r->name, (r->width + 1) * sizeof *name);
-        if (!name)
-            return complain("out of memory"), FAILED;
-        r->name = name;
         item = trimmed(item);
+        if (r->width == COLUMNS_MOST)
+            return complain_at(r, item, "more than %d columns", COLUMNS_MOST);
         for (size_t i = 0; i < r->width; i++)
             if (strcmp(r->name[i], item) == 0)
                 return complain_at(r, item, "the column '%s' occurs twice", item);
-        r->name[r->width++] = strdup(item);
+        char **name = realloc(r->name, (r->width + 1) * sizeof *name);
+        r->name = name ? name : r->name;
+        if (!name || !(name[r->width] = strdup(item)))
+            return complain("out of memory"), FAILED;
+        r->width++;
     }
     return 0;
 }
 
 static int read_cell(const reader *r, const char *item, double *value)
 {
-    char *end;
-    *value = strtod(item, &end);
-    if (*item == '\0')
-        *value = NAN; /* missing */
-    else if (end == item || *end)
-        return complain_at(r, item, "'%.40s' is not a number", item);
-    else if (!isfinite(*value))
-        return complain_at(r, item,
-                           "%s is not a finite number; leave the cell of a missing value "
-                           "empty",
-                           item);
-    return 0;
+    *value = NAN; /* missing */
+    return *item == '\0' || parse_real(item, value)
+               ? 0
+               : complain_at(r, item,
+                             "'%.40s' is not a finite decimal number; leave the cell of a missing "
+                             "value empty",
+                             item);
 }
 
 static int read_row(reader *r)
@@ -126,7 +117,7 @@ static int read_row(reader *r)
         r->cell = cell;
         r->row_room = room;
     }
-    char *rest = r->line, *item;
+    char *rest = r->in.text, *item;
     size_t column = 0;
     int answer = 0;
     while ((item = strsep(&rest, ",")) && !answer) {
@@ -136,7 +127,7 @@ static int read_row(reader *r)
         answer = read_cell(r, item, r->cell + (size_t)r->rows * r->width + column++);
     }
     if (!answer && column < r->width)
-        return complain_at(r, r->line, "%zu cell%s for %zu columns", column,
+        return complain_at(r, r->in.text, "%zu cell%s for %zu columns", column,
                            plural((int64_t)column), r->width);
     r->rows++;
     return answer;
@@ -147,7 +138,7 @@ static int check_time(const reader *r, size_t column)
 {
     const double *row = r->cell + (size_t)(r->rows - 1) * r->width;
     const double t = row[column], before = r->rows > 1 ? row[column - r->width] : -INFINITY;
-    const char *place = r->line; /* cells end with NUL now */
+    const char *place = r->in.text; /* cells end with NUL now */
     for (size_t i = 0; i < column; i++)
         place += strlen(place) + 1;
     if (isnan(t))
@@ -202,7 +193,7 @@ static int complain_column(const reader *r, size_t column)
         place += strlen(r->name[i]) + 1;
     const int answer =
         complain("%s:1:%zu: the column '%s' is no coordinate, velocity or observable of %s%s%s%s",
-                 r->path, place, r->name[column], nh_system_name(system),
+                 r->in.path, place, r->name[column], nh_system_name(system),
                  near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
     free(names);
     return answer;
@@ -220,7 +211,7 @@ static int parse_weighing(const reader *r, const char *text, weighing *w)
     *w = (weighing){1, find_name(r, text)};
     if (w->column == r->width && !(parse_real(text, &w->number) && w->number >= 0))
         return complain("--weights: '%s' is neither a column of %s nor a number from 0 on", text,
-                        r->path);
+                        r->in.path);
     return 0;
 }
 
@@ -239,7 +230,7 @@ static int parse_weights(const reader *r, const char *text, weighing *w)
             const size_t column = find_name(r, trimmed(of));
             if (!item || column == r->width)
                 answer = complain("--weights: '%s' is no column of %s; expected NAME=WEIGHT,...",
-                                  trimmed(of), r->path);
+                                  trimmed(of), r->in.path);
             else
                 answer = parse_weighing(r, trimmed(item), w + column);
         }
@@ -275,8 +266,8 @@ static int fill_table(const reader *r, const weighing *w, size_t time, const boo
         return complain("out of memory"), FAILED;
     int columns = 0;
     for (size_t i = 0; i < width; i++)
-        if (is_data[i])
-            d->column[columns++] = strdup(r->name[i]);
+        if (is_data[i] && !(d->column[columns++] = strdup(r->name[i])))
+            return complain("out of memory"), FAILED;
     size_t at = 0;
     for (size_t row = 0; row < rows; row++) {
         const double *cell = r->cell + row * width;
@@ -286,20 +277,20 @@ static int fill_table(const reader *r, const weighing *w, size_t time, const boo
                 continue;
             const double weight = w[i].column < width ? cell[w[i].column] : w[i].number;
             if (!isnan(cell[i]) && !(weight >= 0))
-                return complain("%s: the weight of %s at t = %g is not a number from 0 on", r->path,
-                                r->name[i], cell[time]);
+                return complain("%s: the weight of %s at t = %g is not a number from 0 on",
+                                r->in.path, r->name[i], cell[time]);
             d->value[at] = cell[i];
             d->weight[at++] = weight;
         }
     }
-    d->data = (nh_fit_data){.name = r->path,
+    d->data = (nh_fit_data){.name = r->in.path,
                             .rows = r->rows,
                             .columns = columns,
                             .column = (const char *const *)d->column,
                             .t = d->t,
                             .value = d->value,
                             .weight = d->weight};
-    return columns > 0 && r->rows > 0 ? 0 : complain("%s has no data", r->path);
+    return columns > 0 && r->rows > 0 ? 0 : complain("%s has no data", r->in.path);
 }
 
 static int read_table(reader *r, const char *weights, fit_data *d)
@@ -307,7 +298,8 @@ static int read_table(reader *r, const char *weights, fit_data *d)
     int answer = read_names(r);
     const size_t time = answer ? 0 : find_name(r, "t");
     if (!answer && time == r->width)
-        answer = complain("%s:%lld:1: there is no column 't' with the times", r->path, r->number);
+        answer =
+            complain("%s:%lld:1: there is no column 't' with the times", r->in.path, r->in.number);
     weighing *w = calloc(r->width + 1, sizeof *w);
     bool *is_data = calloc(r->width + 1, sizeof *is_data);
     if (!answer && (!w || !is_data))
@@ -323,6 +315,7 @@ static int read_table(reader *r, const char *weights, fit_data *d)
         if (!answer)
             answer = check_time(r, time);
     }
+    answer = answer ? answer : r->in.answer;
     if (!answer)
         answer = fill_table(r, w, time, is_data, d);
     free(w);
@@ -332,17 +325,16 @@ static int read_table(reader *r, const char *weights, fit_data *d)
 
 int fit_data_read(fit_data *out, const subject *s, const char *path, const char *weights)
 {
-    reader r = {.s = s, .path = path, .file = fopen(path, "re")};
+    reader r = {.s = s};
     *out = (fit_data){0};
-    if (!r.file)
-        return complain("cannot read %s: %s", path, strerror(errno)), FAILED;
-    const int answer = read_table(&r, weights, out);
-    fclose(r.file);
+    int answer = lines_open(&r.in, path);
+    if (!answer)
+        answer = read_table(&r, weights, out);
+    lines_close(&r.in);
     for (size_t i = 0; i < r.width; i++)
         free(r.name[i]);
     free(r.name);
     free(r.cell);
-    free(r.line);
     return answer;
 }
 

@@ -2,6 +2,7 @@
  * eigenvalues depend on a parameter. */
 #include <nonholo_analysis.h>
 
+#include "checkpointing.h"
 #include "command.h"
 #include "linearise_report.h"
 #include "message.h"
@@ -113,6 +114,10 @@ static int sweep_all(const options *given, const subject *s, const nh_linearise_
         answer = stability_draw(&shown, given->plot);
     if (!answer)
         (given->json ? stability_print_json : stability_print_text)(&shown);
+    if (!answer && nh_stability_was_stopped(found))
+        answer = (complain("interrupted after %lld of %lld values",
+                           (long long)nh_stability_count(found), (long long)sweep->count),
+                  FAILED);
     nh_stability_free(found);
     free(shown.room);
     return answer;
@@ -124,15 +129,19 @@ static int linearise(const options *given)
     char name[128];
     nh_sweep sweep = {0};
     unsigned wanted;
+    checkpointing signals;
     int answer = subject_find(&s, given);
     if (!answer)
         answer = check(given, &sweep, name, sizeof name, &wanted);
+    if (!answer)
+        answer = checkpointing_begin(&signals, given);
     if (!answer)
         answer = subject_open(&s, given);
     if (!answer) {
         nh_linearise_options o = nh_linearise_options_default();
         o.start = &s.start;
         o.keep_symmetries = given->keep_symmetries;
+        o.stop = is_interrupted;
         answer = sweep.parameter ? sweep_all(given, &s, &o, &sweep, wanted) : one(given, &s, &o);
     }
     subject_free(&s);

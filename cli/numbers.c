@@ -98,7 +98,8 @@ int parse_sweep(const char *text, nh_sweep *sweep, char *name, size_t size)
     snprintf(name, size, "%.*s", (int)length, text);
     *sweep = (nh_sweep){.parameter = name};
     if (length == 0 || length >= size || !text[length] ||
-        !parse_range(text + length + 1, &sweep->from, &sweep->to, &sweep->count))
+        !parse_range(text + length + 1, &sweep->from, &sweep->to, &sweep->count) ||
+        !isfinite(sweep->to - sweep->from))
         return complain("--sweep needs NAME=a:b:n, n values from a to b, not '%s'", text);
     return 0;
 }

@@ -102,6 +102,7 @@ static int check_paths(const options *given)
 static int show_progress(void *user, int guess, int iteration, double cost, double violation)
 {
     const optimise_job *j = user;
+    work_is_to_be_saved(true);
     if (!j->given->quiet && isatty(STDERR_FILENO))
         fprintf(stderr, "\rguess %d  iteration %-5d cost %-14.8g conditions off by %-10.3g",
                 guess + 1, iteration, cost, violation);
@@ -134,6 +135,7 @@ static int compute(optimise_job *j, nh_optimise_options *o)
     o->save = given->inputs;
     const nh_status status = nh_optimise(&j->optimum, j->subject.system, o, &report);
     end_progress(j);
+    work_is_to_be_saved(false);
     if (status != NH_OK)
         return complain_report(&report);
     for (int i = 0; i < nh_optimum_remarks(j->optimum); i++)

@@ -78,6 +78,7 @@ static int prepare(precise_job *job, const options *given)
     how.method = chosen.method;
     how.backend = chosen.backend;
     how.compensated = chosen.compensated;
+    how.stop = is_interrupted;
     if (given->times) { /* the time is a decimal, and the step a quotient */
         how.time = how.step * (double)how.steps;
         how.step = 0;
@@ -112,10 +113,11 @@ static void add_row(precise_job *job)
     job->rows++;
 }
 
-/* Steps are long; between two of them it looks whether to stop. */
+/* Steps are long: they end when the user asks to stop. */
 static void compute(precise_job *job, bool quiet)
 {
     progress bar = {.unit = NULL};
+    work_is_to_be_saved(job->table != NULL);
     progress_begin(&bar, job->plan->steps, quiet);
     bar.energy_error = NAN;
     add_row(job);
@@ -250,7 +252,8 @@ static int finish(precise_job *job, const options *given)
         answer = complain_report(&report);
     job->table = NULL;
     report_beside(given->output);
-    if (job->status != NH_OK) {
+    const bool stopped = job->status == NH_CALLBACK_STOPPED && interrupted();
+    if (job->status != NH_OK && !stopped) {
         complain("%s%s%s", job->failure.text, written ? "; the steps before it are saved in " : "",
                  written ? given->output : "");
         answer = exit_code(job->status);

@@ -2,9 +2,9 @@
 #define _GNU_SOURCE
 #include "settings.h"
 #include "command.h"
+#include "lines.h"
 #include "message.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,17 +92,11 @@ static int read_line(options *given, const setting_form *form, const char *path,
 
 int settings_read(options *given, const setting_form *form, const char *path)
 {
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return complain("cannot open %s: %s", path, strerror(errno)), FAILED;
-    char *line = NULL;
-    size_t room = 0;
-    int answer = 0;
-    for (long number = 1; !answer && getline(&line, &room, file) >= 0; number++)
-        answer = read_line(given, form, path, number, line);
-    if (!answer && ferror(file))
-        answer = (complain("cannot read %s: %s", path, strerror(errno)), FAILED);
-    free(line);
-    fclose(file);
+    lines in;
+    int answer = lines_open(&in, path);
+    while (!answer && lines_next(&in))
+        answer = read_line(given, form, path, (long)in.number, in.text);
+    answer = answer ? answer : in.answer;
+    lines_close(&in);
     return answer;
 }

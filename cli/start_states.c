@@ -2,9 +2,9 @@
 #define _GNU_SOURCE
 #include "command.h"
 #include "ensemble_job.h"
+#include "lines.h"
 #include "message.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,66 +12,19 @@
 
 typedef struct reader {
     ensemble_job *c;
-    const char *path;
-    FILE *file;
-    char *line;
-    size_t room;
-    long long number; /* of the line */
+    lines in;
     int columns;
     int *place;  /* of each column: coordinate i is i, velocity i is coordinates + i */
     char *solve; /* velocities for which the model solves and that are not columns, or NULL */
     int64_t rows, row_room;
-    int answer; /* the exit code after a line that could not be read, or 0 */
 } reader;
 
 static int complain_line(const reader *r, const char *what, const char *word)
 {
-    return complain("%s:%lld: %s '%s'", r->path, r->number, what, word);
+    return complain("%s:%lld: %s '%s'", r->in.path, r->in.number, what, word);
 }
 
-/* An endless file (a device, a pipe) must not take all memory. */
-enum { LINE_MAX_BYTES = 1 << 26 };
 static const size_t list_max_bytes = (size_t)1 << 31;
-
-static bool put(reader *r, size_t length, char letter)
-{
-    if (length == r->room) {
-        size_t room = r->room ? 2 * r->room : 256;
-        char *line = realloc(r->line, room);
-        if (!line) {
-            r->answer = (complain("out of memory"), FAILED);
-            return false;
-        }
-        r->line = line;
-        r->room = room;
-    }
-    r->line[length] = letter;
-    return true;
-}
-
-/* The next line without its end, or false at the end of the file or after an error. */
-static bool next_line(reader *r)
-{
-    size_t length = 0;
-    int letter;
-    r->number++;
-    while ((letter = getc_unlocked(r->file)) != EOF && letter != '\n') {
-        if (letter == '\0')
-            r->answer = complain("%s:%lld: the line contains a NUL byte", r->path, r->number);
-        if (length == LINE_MAX_BYTES)
-            r->answer = complain("%s:%lld: the line is longer than %d megabytes", r->path,
-                                 r->number, LINE_MAX_BYTES >> 20);
-        if (r->answer || !put(r, length++, (char)letter))
-            return false;
-    }
-    if (ferror(r->file))
-        r->answer = (complain("cannot read %s: %s", r->path, strerror(errno)), FAILED);
-    if (r->answer || (letter == EOF && length == 0))
-        return false;
-    while (length > 0 && r->line[length - 1] == '\r')
-        length--;
-    return put(r, length, '\0');
-}
 
 /* -1: no such coordinate or velocity. */
 static int find_place(const reader *r, const char *name)
@@ -88,17 +41,17 @@ static int find_place(const reader *r, const char *name)
 
 static int read_names(reader *r)
 {
-    if (!next_line(r))
-        return r->answer
-                   ? r->answer
-                   : complain("%s: the first line must name the columns, as in x,y,x',y'", r->path);
+    if (!lines_next(&r->in))
+        return r->in.answer ? r->in.answer
+                            : complain("%s: the first line must name the columns, as in x,y,x',y'",
+                                       r->in.path);
     size_t columns = 1;
-    for (const char *c = r->line; *c; c++)
+    for (const char *c = r->in.text; *c; c++)
         columns += *c == ',';
     r->place = calloc(columns, sizeof *r->place);
     if (!r->place)
         return complain("out of memory"), FAILED;
-    char *rest = r->line, *name;
+    char *rest = r->in.text, *name;
     while ((name = strsep(&rest, ","))) {
         name += strspn(name, " ");
         name[strcspn(name, " ")] = '\0';
@@ -145,7 +98,7 @@ static int solve_row(const reader *r, double *q, double *v)
     how.solve = r->solve;
     if (!r->solve || nh_system_project_state(s->system, &how, s->t, q, v, &report) == NH_OK)
         return 0;
-    complain("%s:%lld: %s", r->path, r->number, report.text);
+    complain("%s:%lld: %s", r->in.path, r->in.number, report.text);
     return exit_code(report.status);
 }
 
@@ -157,7 +110,7 @@ static int make_room(reader *r)
     size_t room = r->row_room ? 2 * (size_t)r->row_room : 64;
     size_t numbers = (size_t)(c->subject.coordinates + c->subject.velocities);
     if (r->rows > 0 && room > list_max_bytes / sizeof(double) / numbers)
-        return complain("%s:%lld: more than %lld start states", r->path, r->number,
+        return complain("%s:%lld: more than %lld start states", r->in.path, r->in.number,
                         (long long)r->rows);
     double *q = realloc(c->list_q, (room * (size_t)c->subject.coordinates + 1) * sizeof *q);
     c->list_q = q ? q : c->list_q;
@@ -179,7 +132,7 @@ static int read_row(reader *r)
            *v = r->c->list_v + r->rows * s->velocities;
     memcpy(q, s->q, (size_t)s->coordinates * sizeof *q);
     memcpy(v, s->v, (size_t)s->velocities * sizeof *v);
-    char *rest = r->line, *item, *end;
+    char *rest = r->in.text, *item, *end;
     for (; (item = strsep(&rest, ",")); column++) {
         double value = strtod(item, &end);
         if (end == item || end[strspn(end, " ")] || !isfinite(value))
@@ -190,7 +143,7 @@ static int read_row(reader *r)
         *(place < s->coordinates ? q + place : v + place - s->coordinates) = value;
     }
     if (column < r->columns)
-        return complain("%s:%lld: %d number%s for %d column%s", r->path, r->number, column,
+        return complain("%s:%lld: %d number%s for %d column%s", r->in.path, r->in.number, column,
                         plural(column), r->columns, plural(r->columns));
     r->rows++;
     return solve_row(r, q, v);
@@ -198,21 +151,20 @@ static int read_row(reader *r)
 
 int read_starts(ensemble_job *c, const char *path, bool project)
 {
-    reader r = {.c = c, .path = path, .file = fopen(path, "re")};
-    if (!r.file)
-        return complain("cannot read %s: %s", path, strerror(errno)), FAILED;
-    int answer = read_names(&r);
+    reader r = {.c = c};
+    int answer = lines_open(&r.in, path);
+    if (!answer)
+        answer = read_names(&r);
     if (!answer && !project)
         answer = list_solved(&r);
-    while (!answer && next_line(&r))
-        if (r.line[strspn(r.line, " ")]) /* empty lines are skipped */
+    while (!answer && lines_next(&r.in))
+        if (r.in.text[strspn(r.in.text, " ")]) /* empty lines are skipped */
             answer = read_row(&r);
-    answer = answer ? answer : r.answer;
+    answer = answer ? answer : r.in.answer;
     if (!answer && r.rows == 0)
         answer = complain("%s has no start states after its first line", path);
     c->list_members = r.rows;
-    fclose(r.file);
-    free(r.line);
+    lines_close(&r.in);
     free(r.place);
     free(r.solve);
     return answer;

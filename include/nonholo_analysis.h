@@ -309,6 +309,8 @@ typedef struct nh_linearise_options {
     size_t size;
     const nh_start_options *start; /* NULL: the model's */
     bool keep_symmetries;
+    void *user;
+    int (*stop)(void *user); /* asked between the values of a sweep; nonzero: stop there */
 } nh_linearise_options;
 NH_OPTIONS_DEFAULT(nh_linearise_options)
 typedef struct nh_linearisation nh_linearisation;
@@ -382,6 +384,7 @@ NH_API nh_status nh_linearise_sweep(nh_stability **out, const nh_system *system,
                                     const nh_linearise_options *options, const nh_sweep *sweep,
                                     unsigned locate, nh_report *report);
 NH_API void nh_stability_free(nh_stability *s);
+NH_API bool nh_stability_was_stopped(const nh_stability *s); /* by `stop`: `count` is smaller */
 NH_API int64_t nh_stability_count(const nh_stability *s);
 NH_API double nh_stability_value(const nh_stability *s, int64_t index);
 /* The number of eigenvalues other than zeros, -1 where no steady motion was found; and one. */

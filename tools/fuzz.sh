@@ -9,7 +9,7 @@
 set -eu
 build=$1 seconds=$2
 shift 2
-targets=${*:-commands calls model method checkpoint figure datafile table export emit urdf}
+targets=${*:-commands calls results model method checkpoint figure datafile table export emit urdf}
 root=$(cd "$(dirname "$0")/.." && pwd)
 compiler=${FUZZ_CC:-clang}
 command -v "$compiler" >/dev/null || { echo "nonholo: fuzzing needs clang" >&2; exit 1; }

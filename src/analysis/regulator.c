@@ -41,16 +41,19 @@ static nh_status sample(nh_regulator *r, nh_report *report)
         for (int j = 0; j < u; j++)
             a[i * all + n + j] = r->period * B[i * u + j];
     }
-    const bool ok = a && nh_dense_exponential(all, a, e);
+    const nh_status status = a ? nh_dense_exponential(all, a, e) : NH_NO_MEMORY;
+    const bool ok = status == NH_OK;
     for (int i = 0; ok && i < n; i++) {
         memcpy(r->A + i * n, e + i * all, (size_t)n * sizeof *r->A);
         memcpy(r->B + i * u, e + i * all + n, (size_t)u * sizeof *r->B);
     }
     free(a);
-    return ok ? NH_OK
-              : nh_fail(report, NH_BAD_ARGUMENT,
-                        "a period of %g is too long: the motion grows beyond all numbers in it",
-                        r->period);
+    return ok                       ? NH_OK
+           : status == NH_NO_MEMORY ? nh_fail_memory(report)
+                                    : nh_fail(report, NH_BAD_ARGUMENT,
+                                              "a period of %g is too long: the motion grows beyond "
+                                              "all numbers in it",
+                                              r->period);
 }
 
 static void fill_unit(int n, double *a)
@@ -60,20 +63,26 @@ static void fill_unit(int n, double *a)
             a[i * n + j] = i == j;
 }
 
-static bool is_weight(int n, const double *a, bool definite)
+/* Whether a matrix is symmetric with a diagonal that is not negative, and, if it has to be,
+ * positive definite. */
+static nh_status check_weight(int n, const double *a, bool definite, const char *what,
+                              nh_report *report)
 {
     double *copy = malloc(((size_t)n * (size_t)n + 1) * sizeof *copy);
-    bool ok = copy;
-    for (int i = 0; ok && i < n; i++)
+    bool ok = true;
+    if (!copy)
+        return nh_fail_memory(report);
+    for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) {
             ok &= isfinite(a[i * n + j]) && a[i * n + j] == a[j * n + i];
+            ok &= i != j || a[i * n + i] >= 0;
             copy[i * n + j] = a[i * n + j];
         }
-    for (int i = 0; ok && i < n; i++)
-        ok = a[i * n + i] >= 0;
     ok = ok && (!definite || nh_dense_cholesky(n, copy));
     free(copy);
-    return ok;
+    return ok ? NH_OK
+              : nh_fail(report, NH_BAD_ARGUMENT, "the weights of the %s must be symmetric and %s",
+                        what, definite ? "positive definite" : "not negative");
 }
 
 static nh_status check(const nh_regulator *r, const nh_regulator_options *o, nh_report *report)
@@ -88,13 +97,10 @@ static nh_status check(const nh_regulator *r, const nh_regulator_options *o, nh_
     if (r->n == 0)
         return nh_fail(report, NH_NOT_APPLICABLE,
                        "nothing is left to regulate without constraints and symmetries");
-    if (o->Q && !is_weight(r->n, o->Q, false))
-        return nh_fail(report, NH_BAD_ARGUMENT,
-                       "the weights of the state must be symmetric and not negative");
-    if (o->R && !is_weight(r->inputs, o->R, true))
-        return nh_fail(report, NH_BAD_ARGUMENT,
-                       "the weights of the inputs must be symmetric and positive definite");
-    return NH_OK;
+    nh_status status = o->Q ? check_weight(r->n, o->Q, false, "state", report) : NH_OK;
+    if (status == NH_OK && o->R)
+        status = check_weight(r->inputs, o->R, true, "inputs", report);
+    return status;
 }
 
 static void remark_omitted(nh_regulator *r, const nh_riccati *s, const char *why)
@@ -278,8 +284,10 @@ static bool add_deviation(const nh_regulator *r, int functional, nh_text *text)
     char name[256];
     double *q = malloc((size_t)(coordinates + velocities + 1) * sizeof *q), *v = q + coordinates;
     bool found = false;
-    if (!q)
+    if (!q) {
+        text->failed = true;
         return false;
+    }
     nh_functional_name(system, functional, name, sizeof name);
     nh_linearisation_state(r->l, q, v);
     if (a->local.problem->rotations == 0 || functional >= a->reduced.positions)

@@ -13,6 +13,7 @@
 
 #include "analysis/linearise.h"
 #include "base/decimal.h"
+#include "base/option_struct.h"
 #include "base/status.h"
 
 #include <float.h>
@@ -38,11 +39,12 @@ struct nh_stability {
     nh_located *located;
     int locateds;
     nh_linearisation *here;
-    bool found_here;
+    bool found_here, stopped;
     nh_remarks remarks;
 };
 
 typedef struct search {
+    nh_linearise_options options;
     nh_stability *out;
     nh_about *about;
     int parameter;
@@ -334,6 +336,13 @@ static int cross(search *w, const spectrum_at *a, const spectrum_at *b, bool nar
 
 static void halve(search *w, const spectrum_at *a, const spectrum_at *b, int halvings);
 
+/* The caller asks to stop: what was found until now is returned. */
+static bool is_stopped(search *w)
+{
+    w->out->stopped |= w->options.stop && w->options.stop(w->options.user) != 0;
+    return w->out->stopped;
+}
+
 /* First narrows the interval down, so that the nearest eigenvalue is the same one. */
 static void locate(search *w, const spectrum_at *a, const spectrum_at *b, int halvings)
 {
@@ -342,6 +351,8 @@ static void locate(search *w, const spectrum_at *a, const spectrum_at *b, int ha
     bool several;
     const unsigned kind = compare(&before, &after, &several);
     if (w->status != NH_OK || w->out->locateds >= LOCATED_MOST)
+        return;
+    if (is_stopped(w))
         return;
     const bool narrow = halvings <= (several ? 0 : NARROW);
     w->about->zeros = a->zeros;
@@ -401,6 +412,10 @@ static nh_status sweep_all(search *w, const nh_sweep *sweep)
     const int64_t last = sweep->count > 1 ? sweep->count - 1 : 1;
     int64_t found = 0;
     for (int64_t i = 0; i < s->count && w->status == NH_OK; i++) {
+        if (i > 0 && is_stopped(w)) {
+            s->count = i;
+            break;
+        }
         const double part = (double)i / (double)last;
         linearise_at(w, i == last ? sweep->to : sweep->from + part * (sweep->to - sweep->from),
                      s->at + i);
@@ -414,8 +429,9 @@ static nh_status sweep_all(search *w, const nh_sweep *sweep)
 static nh_status begin(search *w, const nh_system *system, const nh_linearise_options *options,
                        const nh_sweep *sweep)
 {
-    if (sweep->count < 1)
-        return nh_fail(w->report, NH_BAD_ARGUMENT, "a sweep needs at least one value");
+    if (sweep->count < 1 || !isfinite(sweep->to - sweep->from))
+        return nh_fail(w->report, NH_BAD_ARGUMENT,
+                       "a sweep needs at least one value, from %g to %g", sweep->from, sweep->to);
     nh_status status = nh_linearisation_begin(&w->out->here, system, options, w->report);
     if (status != NH_OK)
         return status;
@@ -456,7 +472,9 @@ nh_status nh_linearise_sweep(nh_stability **out, const nh_system *system,
     search w = {.out = calloc(1, sizeof *w.out), .wanted = wanted, .report = report};
     if (!w.out)
         return nh_fail_memory(report);
-    w.status = begin(&w, system, options, sweep);
+    w.status = NH_OPTIONS_TAKE(&w.options, options, nh_linearise_options, keep_symmetries, report);
+    if (w.status == NH_OK)
+        w.status = begin(&w, system, options, sweep);
     if (w.status == NH_OK)
         w.status = sweep_all(&w, sweep);
     if (w.status == NH_OK && wanted)
@@ -486,6 +504,11 @@ void nh_stability_free(nh_stability *s)
 }
 
 /* ---- what was found ---- */
+
+bool nh_stability_was_stopped(const nh_stability *s)
+{
+    return s->stopped;
+}
 
 const char *nh_point_kind_name(nh_point_kind kind)
 {

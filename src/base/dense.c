@@ -277,7 +277,7 @@ static bool divide(int n, double *denominator, const double *numerator, double *
     return true;
 }
 
-bool nh_dense_exponential(int n, const double *a, double *out)
+nh_status nh_dense_exponential(int n, const double *a, double *out)
 {
     const size_t N = (size_t)n * (size_t)n;
     double norm = 0;
@@ -304,9 +304,10 @@ bool nh_dense_exponential(int n, const double *a, double *out)
             nh_dense_multiply(n, n, n, room, room, out);
         }
     }
+    const bool enough = room && pivot;
     free(room);
     free(pivot);
-    return ok;
+    return ok ? NH_OK : enough ? NH_NOT_FINITE : NH_NO_MEMORY;
 }
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef NH_BASE_DENSE_H
 #define NH_BASE_DENSE_H
 
+#include <nonholo.h>
 #include <stdbool.h>
 
 /* LU factorisation with row exchanges, in place; false if singular. */
@@ -18,8 +19,8 @@ void nh_dense_cholesky_solve(int n, const double *l, double *x);
 void nh_dense_multiply(int rows, int inner, int columns, const double *a, const double *b,
                        double *out);
 
-/* exp(a), by scaling and squaring; false if out of memory or beyond the numbers. */
-bool nh_dense_exponential(int n, const double *a, double *out);
+/* exp(a), by scaling and squaring; NH_NOT_FINITE if it is beyond the numbers. */
+nh_status nh_dense_exponential(int n, const double *a, double *out);
 
 /* Rank of a (rows x columns) by elimination; a is destroyed. A row counts if more than `tolerance`
  * of it remains after the earlier rows have been eliminated from it. Rows and columns are first

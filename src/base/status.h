@@ -18,6 +18,12 @@ __attribute__((format(printf, 3, 4))) nh_status nh_fail(nh_report *report, nh_st
 /* Stores the name of the option to change, after nh_fail; returns the status. */
 nh_status nh_fail_about(nh_report *report, nh_status status, const char *option);
 
+/* Failures after which a search has nothing to try: elsewhere it would fail, too. */
+static inline bool nh_ends_search(nh_status status)
+{
+    return status == NH_NO_MEMORY || status == NH_CALLBACK_STOPPED;
+}
+
 /* The usual message for a failed allocation. */
 nh_status nh_fail_memory(nh_report *report);
 /* ... and for numbers of quadruple precision where there are none (precise.h). */

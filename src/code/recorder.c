@@ -176,7 +176,8 @@ static void sweep_arcs(const nh_recorder *r, ptrdiff_t from, ptrdiff_t to)
 {
     double *adjoint = r->adjoint;
     for (const nh_arc *a = r->recording.arc + from, *first = r->recording.arc + to; a-- > first;)
-        adjoint[a->from] += a->rate * adjoint[a->to];
+        if (adjoint[a->to] != 0) /* rates that nothing depends on may be infinite: roots of 0 */
+            adjoint[a->from] += a->rate * adjoint[a->to];
 }
 
 static void sweep_call(nh_recorder *r, const nh_recorded_call *call)

@@ -355,7 +355,10 @@ static void parse(reader *r, FILE *file)
                                 strerror(errno));
         else if (total > bytes_most)
             fail(r, "the file is longer than %ld megabytes", bytes_most >> 20);
-        else if (XML_Parse(r->parser, chunk, (int)size, !more) == XML_STATUS_ERROR)
+        else if (XML_Parse(r->parser, chunk, (int)size, !more) == XML_STATUS_ERROR &&
+                 XML_GetErrorCode(r->parser) == XML_ERROR_NO_MEMORY)
+            r->status = nh_fail_memory(r->report);
+        else if (XML_GetErrorCode(r->parser) != XML_ERROR_NONE)
             fail(r, "%s", XML_ErrorString(XML_GetErrorCode(r->parser)));
     }
     free(chunk);

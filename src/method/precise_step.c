@@ -26,9 +26,12 @@ static const entry entries[] = {
 };
 
 struct nh_precise_stepper {
+    nh_interpreter interpreter; /* first: functions are called with its address */
     entry by;
     nh_shape shape;
-    nh_interpreter interpreter;
+    int (*stop)(void *user);
+    void *user;
+    int calls; /* until `stop` is asked again */
     nh_call_fn *call[NH_CALLS];
     nh_kernel_io io;
     double option[NH_OPTIONS_MAX];
@@ -52,6 +55,20 @@ static int missing(const void *self, int fn, double t, const void *q, const void
     (void)t, (void)q, (void)v, (void)x, (void)out, (void)u;
     ((nh_interpreter *)self)->missing = fn + 1;
     return -1;
+}
+
+/* A function of a stepper whose steps may take minutes. */
+static int call_and_ask(const void *self, int fn, double t, const void *q, const void *v,
+                        const void *x, void *out, const void *u)
+{
+    enum { APART = 100 };
+    nh_precise_stepper *s = (nh_precise_stepper *)self;
+    if (s->stop && --s->calls < 0) {
+        s->calls = APART;
+        if (s->stop(s->user) != 0)
+            return -1;
+    }
+    return nh_interpret_precise(self, fn, t, q, v, x, out, u);
 }
 
 /* Its last field is the only one that these numbers change. Angles are not wrapped: 113 bits leave
@@ -94,7 +111,7 @@ static void take_tapes(nh_precise_stepper *s, const nh_precise_setup *setup)
 {
     for (int fn = 0; fn < setup->functions; fn++) {
         const nh_tape *tape = s->interpreter.tape[fn] = setup->tape[fn];
-        s->call[fn] = tape ? nh_interpret_precise : missing;
+        s->call[fn] = tape ? call_and_ask : missing;
         if (tape)
             memcpy(s->interpreter.slots[fn], setup->constant[fn], tape->constants * sizeof(double));
     }
@@ -107,6 +124,8 @@ nh_precise_stepper *nh_precise_stepper_create(const nh_precise_setup *setup)
         return NULL;
     memset(s, 0, sizeof *s);
     s->by = find(setup->method);
+    s->stop = setup->stop;
+    s->user = setup->user;
     take_shape(s, setup);
     for (int i = 0; i < setup->options; i++)
         s->option[i] = setup->option[i];

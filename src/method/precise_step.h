@@ -27,6 +27,8 @@ typedef struct nh_precise_setup {
     int functions;
     nh_precise step, time;
     bool compensated;
+    int (*stop)(void *user); /* asked now and then within steps; may be NULL */
+    void *user;
 } nh_precise_setup;
 
 /* NULL if out of memory. The shape and the tapes must outlive it. */

@@ -9,6 +9,13 @@
 enum { NODES = 256 };
 static const double apart = 0.05; /* seconds between two questions */
 
+nh_status nh_ask_to_go_on(const nh_run_options *options, nh_report *report)
+{
+    return options->stop && options->stop(options->user) != 0
+               ? nh_fail(report, NH_CALLBACK_STOPPED, "the caller asked to stop")
+               : NH_OK;
+}
+
 bool nh_run_is_interrupted(nh_run *run)
 {
     const nh_patience *p = &run->patience;

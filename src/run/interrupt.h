@@ -4,6 +4,10 @@
 
 #include "run/run.h"
 
+/* Asks `stop` of the options, for computations that consist of many short runs:
+ * NH_CALLBACK_STOPPED if it says so. */
+nh_status nh_ask_to_go_on(const nh_run_options *options, nh_report *report);
+
 /* Own steps within one step of a run: so many do not end in a reasonable time. */
 enum { NH_OWN_STEPS_MAX = 1000000 };
 

@@ -161,14 +161,12 @@ void nh_run_tangent(const nh_run *run, int member, int direction, double *t, dou
         return;
     const size_t n = (size_t)run->system->shape.n;
     const place at = place_of(run, member, direction);
-    double *space = malloc((2 * n + 1) * sizeof *space);
+    double *unwanted = run->tangents->normals;
     if (t)
         *t = *at.time;
-    if (space)
-        nh_show_change(run->system, at.value, nh_tangent_number(at.value, n), at.block,
-                       nh_tangent_number(at.block, n), NH_DUAL_PLACES, q ? q : space,
-                       v ? v : space + n);
-    free(space);
+    nh_show_change(run->system, at.value, nh_tangent_number(at.value, n), at.block,
+                   nh_tangent_number(at.block, n), NH_DUAL_PLACES, q ? q : unwanted,
+                   v ? v : unwanted + n);
 }
 
 nh_status nh_run_mix_tangents(nh_run *run, int member, const double *matrix, nh_report *report)

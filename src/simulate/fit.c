@@ -30,8 +30,8 @@ struct nh_fit {
     bool *held;                       /* at a bound, where the residuals pull outwards */
     double *r, *J;                    /* at x */
     double sum, damping;
-    double promised; /* by how much the last step without damping would change the residuals */
-    bool stopped;
+    double promised;     /* by how much the last step without damping would change the residuals */
+    bool taken, stopped; /* there are values; no better ones were sought */
     nh_remarks remarks;
 };
 
@@ -45,9 +45,19 @@ static double dot(int64_t n, const double *a, const double *b)
     return sum;
 }
 
+/* Residuals for other values; a caller who asks to stop gets the best ones so far. */
+static nh_status evaluate(nh_fit *f, const double *x, nh_report *report)
+{
+    const nh_status status = nh_fit_evaluate(&f->p, x, report);
+    f->stopped |= status == NH_CALLBACK_STOPPED;
+    return status;
+}
+
 /* Takes over the residuals that were computed last. */
 static void take(nh_fit *f, const double *x)
 {
+    nh_fit_keep(&f->p);
+    f->taken = true;
     const int64_t m = f->p.values;
     const int n = f->n;
     memmove(f->x, x, (size_t)n * sizeof *x);
@@ -196,7 +206,11 @@ static nh_status iterate(nh_fit *f, double *to, int *which, bool *done, nh_repor
         *done = columns == 0 || is_last(f, to, length);
         if (columns == 0)
             break;
-        const nh_status found = nh_fit_evaluate(&f->p, to, &why);
+        const nh_status found = evaluate(f, to, &why);
+        if (nh_ends_search(found)) {
+            status = nh_fail(report, found, "%s", why.text);
+            break;
+        }
         const double sum = found == NH_OK ? dot(f->p.values, f->p.r, f->p.r) : INFINITY;
         const double gain = f->sum - sum;
         lower = gain >= 0.0001 * expected || (found == NH_OK && is_rounding(f, length));
@@ -208,7 +222,7 @@ static nh_status iterate(nh_fit *f, double *to, int *which, bool *done, nh_repor
         } else if (!*done) {
             f->damping = fmax(f->damping, 1e-8) * raise;
             raise *= 2;
-            if (f->damping > largest_damping || found == NH_CALLBACK_STOPPED)
+            if (f->damping > largest_damping)
                 status = fail_iteration(f, &why, report);
         }
     }
@@ -229,7 +243,7 @@ static nh_status search(nh_fit *f, nh_report *report)
         else
             status = iterate(f, to, which, &done, report);
         f->iterations++;
-        f->stopped =
+        f->stopped |=
             f->options.progress && f->options.progress(f->options.user, f->iterations, f->sum) != 0;
     }
     free(to);
@@ -278,10 +292,10 @@ static nh_status search_robustly(nh_fit *f, nh_report *report)
     for (size_t k = 0; k < m && status == NH_OK; k++)
         f->p.factor[k] = 1;
     for (int turn = 0; status == NH_OK && turn < ROBUST_TURNS && !f->stopped; turn++) {
-        status = nh_fit_evaluate(&f->p, f->x, report);
+        status = evaluate(f, f->x, report);
         const double change = status == NH_OK && turn > 0 ? reweigh(f, room) : 1;
         if (status == NH_OK && turn > 0)
-            status = nh_fit_evaluate(&f->p, f->x, report);
+            status = evaluate(f, f->x, report);
         if (status == NH_OK)
             take(f, f->x);
         if (change < 1e-9)
@@ -430,17 +444,23 @@ static nh_status fit(nh_fit *f, const nh_system *system, nh_report *report)
     for (int turn = 0; turn < STEP_TURNS && status == NH_OK && !f->stopped; turn++) {
         status = nh_fit_freeze_steps(&f->p, report);
         if (status == NH_OK)
-            status = nh_fit_evaluate(&f->p, f->x, report);
+            status = evaluate(f, f->x, report);
         if (status == NH_OK)
             take(f, f->x);
+        if (status == NH_OK && !isfinite(f->sum))
+            return nh_fail(report, NH_NOT_FINITE,
+                           "the sum of the squares of the differences from the data is %g", f->sum);
         if (status == NH_OK)
             status = f->options.robust ? search_robustly(f, report) : search(f, report);
     }
-    if (status == NH_OK) /* what users see belongs to the last values */
-        status = nh_fit_evaluate(&f->p, f->x, report);
-    if (status == NH_OK)
+    if (status == NH_OK && !f->stopped) /* what users see belongs to the last values */
+        status = evaluate(f, f->x, report);
+    if (status == NH_OK && !f->stopped)
         take(f, f->x);
-    return status == NH_OK ? judge(f, report) : status;
+    if (status == NH_CALLBACK_STOPPED && !f->taken)
+        return nh_fail(report, status, "stopped before a sum of squares was computed");
+    f->stopped |= status == NH_CALLBACK_STOPPED;
+    return status == NH_OK || status == NH_CALLBACK_STOPPED ? judge(f, report) : status;
 }
 
 nh_status nh_fit_compute(nh_fit **out, const nh_system *system, const nh_fit_options *options,
@@ -486,12 +506,12 @@ const char *nh_fit_name(const nh_fit *f, int index)
 
 double nh_fit_value(const nh_fit *f, int index)
 {
-    return f->x[index];
+    return index >= 0 && index < f->n ? f->x[index] : NAN;
 }
 
 double nh_fit_deviation(const nh_fit *f, int index)
 {
-    return sqrt(f->covariance[index * f->n + index]);
+    return index >= 0 && index < f->n ? sqrt(f->covariance[index * f->n + index]) : NAN;
 }
 
 const double *nh_fit_covariance(const nh_fit *f)
@@ -506,12 +526,12 @@ const double *nh_fit_correlation(const nh_fit *f)
 
 const double *nh_fit_residuals(const nh_fit *f, int run)
 {
-    return f->p.run[run].residual;
+    return run >= 0 && run < f->p.runs ? f->p.run[run].kept_residual : NULL;
 }
 
 const double *nh_fit_model(const nh_fit *f, int run)
 {
-    return f->p.run[run].model;
+    return run >= 0 && run < f->p.runs ? f->p.run[run].kept_model : NULL;
 }
 
 int64_t nh_fit_values(const nh_fit *f)

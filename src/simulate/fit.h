@@ -20,10 +20,10 @@ typedef struct nh_fit_run { /* one table of data */
     const nh_fit_data *data;
     nh_fit_column *column;
     nh_unknowns varied;
-    int *unknown;     /* of each of its varied values, which one it is */
-    double *model;    /* [rows][columns] */
-    double *residual; /* [rows][columns], NaN where a value is missing */
-    double *weight;   /* [rows][columns] given; NULL: 1 */
+    int *unknown;             /* of each of its varied values, which one it is */
+    double *room;             /* of the arrays that follow */
+    double *model, *residual; /* [rows][columns] computed last; NaN where a value is missing */
+    double *kept_model, *kept_residual; /* those that were kept */
     nh_plan plan;
     int64_t *steps; /* [rows] up to each, if the method chooses them */
     double longest; /* ... no longer than this */
@@ -64,6 +64,9 @@ nh_status nh_fit_freeze_steps(nh_fit_problem *p, nh_report *report);
 
 /* Residuals and their derivatives for values of the unknowns. */
 nh_status nh_fit_evaluate(nh_fit_problem *p, const double *x, nh_report *report);
+
+/* Keeps the residuals of all runs that were computed last, for users. */
+void nh_fit_keep(nh_fit_problem *p);
 
 /* What data cannot tell: `flat` has `dimension` rows, changes of `count` unknowns with the values x
  * that change no residual. Writes a sentence for each, "m and J only occur as J/m". */

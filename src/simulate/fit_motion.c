@@ -3,6 +3,7 @@
 
 #include "base/decimal.h"
 #include "base/status.h"
+#include "run/interrupt.h"
 #include "simulate/even.h"
 #include "system/system.h"
 
@@ -76,6 +77,23 @@ static nh_status check_times(const nh_fit_problem *p, const nh_fit_data *d, nh_r
     return NH_OK;
 }
 
+static nh_status check_cells(const nh_fit_data *d, nh_report *report)
+{
+    for (int64_t i = 0; i < d->rows; i++)
+        for (int c = 0; c < d->columns; c++) {
+            const int64_t cell = i * d->columns + c;
+            const double weight = d->weight ? d->weight[cell] : 1;
+            if (isinf(d->value[cell]))
+                return nh_fail(report, NH_BAD_ARGUMENT, "%s: row %lld: %s is not finite", d->name,
+                               (long long)i + 1, d->column[c]);
+            if (!isnan(d->value[cell]) && !(weight >= 0 && weight < INFINITY))
+                return nh_fail(report, NH_BAD_ARGUMENT,
+                               "%s: row %lld: the weight of %s is %g, which is no number from 0 on",
+                               d->name, (long long)i + 1, d->column[c], weight);
+        }
+    return NH_OK;
+}
+
 /* ---- one table of data ---- */
 
 static nh_status list_unknowns(nh_fit_problem *p, nh_fit_run *r, const nh_fit_options *o,
@@ -100,10 +118,15 @@ static nh_status begin_run(nh_fit_problem *p, nh_fit_run *r, const nh_fit_option
     r->column = calloc((size_t)d->columns + 1, sizeof *r->column);
     r->unknown = calloc((size_t)o->unknowns + 1, sizeof *r->unknown);
     r->steps = calloc((size_t)d->rows + 1, sizeof *r->steps);
-    r->model = malloc((2 * cells + 1) * sizeof *r->model);
-    if (!r->column || !r->unknown || !r->steps || !r->model)
+    r->room = malloc((4 * cells + 1) * sizeof *r->room);
+    if (!r->column || !r->unknown || !r->steps || !r->room)
         return nh_fail_memory(report);
+    r->model = r->room;
     r->residual = r->model + cells;
+    r->kept_model = r->residual + cells;
+    r->kept_residual = r->kept_model + cells;
+    if (status == NH_OK)
+        status = check_cells(d, report);
     for (int i = 0; i < d->columns && status == NH_OK; i++)
         if (!nh_fit_find_column(p->system, d->column[i], r->column + i))
             status = refuse_column(p->system, d, d->column[i], report);
@@ -149,14 +172,16 @@ static nh_run_options options_of(const nh_fit_problem *p, const nh_fit_run *r)
 }
 
 /* How many steps the run takes itself between the rows of the data. */
-static nh_status count_steps(nh_fit_run *r, nh_run *run, nh_report *report)
+static nh_status count_steps(nh_fit_run *r, nh_run *run, const nh_run_options *how,
+                             nh_report *report)
 {
     nh_status status = NH_OK;
     int64_t before = 0, accepted, rejected;
     for (int64_t i = 0; i < r->data->rows && status == NH_OK; i++) {
         double now;
         nh_run_state(run, 0, &now, NULL, NULL);
-        if (r->data->t[i] > now)
+        status = nh_ask_to_go_on(how, report);
+        if (status == NH_OK && r->data->t[i] > now)
             status = nh_run_advance_by(run, r->data->t[i] - now, report);
         nh_run_own_steps(run, 0, &accepted, &rejected);
         r->steps[i] = accepted > before + 1 ? accepted - before + 1 : 1;
@@ -181,7 +206,7 @@ static nh_status freeze_steps(nh_fit_problem *p, nh_fit_run *r, nh_report *repor
     if (status == NH_OK)
         status = nh_run_start(run, 0, p->start.t, r->varied.q, r->varied.v, report);
     if (status == NH_OK)
-        status = count_steps(r, run, report);
+        status = count_steps(r, run, &how, report);
     nh_run_free(run);
     if (status == NH_OK)
         status =
@@ -205,7 +230,19 @@ static void end_run(nh_fit_run *r)
     free(r->column);
     free(r->unknown);
     free(r->steps);
-    free(r->model);
+    free(r->room);
+}
+
+void nh_fit_keep(nh_fit_problem *p)
+{
+    for (int i = 0; i < p->runs; i++) {
+        nh_fit_run *r = p->run + i;
+        double *model = r->model, *residual = r->residual;
+        r->model = r->kept_model;
+        r->residual = r->kept_residual;
+        r->kept_model = model;
+        r->kept_residual = residual;
+    }
 }
 
 /* ---- unknowns ---- */
@@ -430,7 +467,9 @@ static nh_status evaluate_run(nh_fit_problem *p, nh_fit_run *r, nh_report *repor
     int64_t at = r->first;
     nh_status status = make_room(&x) ? open_run(&x, report) : nh_fail_memory(report);
     for (int64_t row = 0; row < r->data->rows && status == NH_OK; row++) {
-        status = advance_to(&x, row, report);
+        status = nh_ask_to_go_on(&p->how, report);
+        if (status == NH_OK)
+            status = advance_to(&x, row, report);
         if (status == NH_OK)
             status = look(&x, report);
         if (status == NH_OK)

@@ -22,9 +22,11 @@ enum {
     SIZES = 20,
     MOST_LONGER = 8,
     ITERATIONS_LEAST = 50,
-    TURNS = 3
+    TURNS = 3,
+    MOTIONS_EACH = 10 /* of a search, for each of its iterations on average */
 };
-static const double reached = 1e-7; /* conditions, in a guess */
+static const double reached = 1e-7;    /* conditions, in a guess */
+static const double bottomless = 1e12; /* falls of the cost by more, relatively, have no end */
 static const double rough_search = 1e-6, fine_search = 1e-10;
 static const double flat = 1e-9;      /* relative singular values below this are zero */
 static const double rounding = 1e-12; /* rows that are smaller, relatively, are zero */
@@ -41,6 +43,18 @@ double nh_optimum_lack(const nh_optimum *o)
     return most;
 }
 
+/* Computes the motion of a point; false also after something that ends the search. */
+static bool moves(nh_optimum *o, const double *x)
+{
+    if (o->p.motions > o->motions_most)
+        return false;
+    const nh_status status = o->ended == NH_OK ? nh_pieces_evaluate(&o->p, x, &o->last) : o->ended;
+    if (nh_ends_search(status))
+        o->ended = status;
+    o->stopped |= status == NH_CALLBACK_STOPPED;
+    return status == NH_OK;
+}
+
 static bool is_better(double cost, double violation, double than_cost, double than_violation)
 {
     if (violation <= reached && than_violation <= reached)
@@ -53,8 +67,9 @@ static bool evaluate(void *user, const double *x, double *cost, double *gradient
 {
     nh_optimum *o = user;
     const nh_pieces *p = &o->p;
-    if (nh_pieces_evaluate(&o->p, x, &o->last) != NH_OK)
+    if (!moves(o, x))
         return false;
+    o->falls |= p->cost < -bottomless * (1 + fabs(o->first_cost));
     *cost = p->cost;
     memcpy(gradient, p->gradient, (size_t)o->n * sizeof *gradient);
     memcpy(condition, p->value, (size_t)p->rows * sizeof *condition);
@@ -92,9 +107,9 @@ static bool proceed(void *user, int iteration, double cost, double violation)
     nh_optimum *o = user;
     o->iterations++;
     save_best(o);
-    o->stopped = o->options.progress &&
-                 o->options.progress(o->options.user, o->guess, iteration, cost, violation) != 0;
-    return !o->stopped;
+    o->stopped |= o->options.progress &&
+                  o->options.progress(o->options.user, o->guess, iteration, cost, violation) != 0;
+    return !o->stopped && !o->falls && o->ended == NH_OK;
 }
 
 /* ---- guesses ---- */
@@ -144,8 +159,7 @@ static void find_size(nh_optimum *o, const double *defaults, const double *wave,
     double size = 1, best = 1, closest = INFINITY;
     for (int turn = 0; turn < SIZES && wanted > 0; turn++) {
         place_guess(o, defaults, wave, size, x);
-        const bool moves = nh_pieces_evaluate(&o->p, x, &o->last) == NH_OK;
-        const double ratio = moves ? distance(o, from) / wanted : INFINITY;
+        const double ratio = moves(o, x) ? distance(o, from) / wanted : INFINITY;
         const double off = fabs(log(ratio));
         if (turn > 1 && !(off < closest - 0.1))
             break;
@@ -173,7 +187,7 @@ static void draw_guess(nh_optimum *o, int guess, const double *defaults, double 
                             : (2 * nh_stream_uniform(&stream) - 1) *
                                   (defaults[i] != 0 ? 0.3 * fabs(defaults[i]) : 0.3);
     double wanted = 0;
-    if (nh_pieces_evaluate(&o->p, defaults, &o->last) == NH_OK) {
+    if (moves(o, defaults)) {
         memcpy(from, p->value, (size_t)p->rows * sizeof *from);
         for (int i = 0; i < p->rows; i++) {
             const double lack = fmax(0, fmax(o->least[i] - from[i], from[i] - o->most[i]));
@@ -272,11 +286,11 @@ static double error_of_steps(nh_optimum *o, const double *x, double *room)
     const size_t width =
         1 + (size_t)nh_system_coordinates(p->open) + (size_t)nh_system_velocities(p->open);
     const size_t numbers = ((size_t)p->pieces + 1) * width;
-    if (nh_pieces_evaluate(p, x, &o->last) != NH_OK)
+    if (!moves(o, x))
         return INFINITY;
     memcpy(room, p->node, numbers * sizeof *room);
     const double cost = p->cost;
-    if (!nh_pieces_set_steps(p, 2 * p->steps) || nh_pieces_evaluate(p, x, &o->last) != NH_OK)
+    if (!nh_pieces_set_steps(p, 2 * p->steps) || !moves(o, x))
         return INFINITY;
     double most = fabs(p->cost - cost) / fmax(fabs(cost), 1e-3);
     for (size_t i = 0; i < numbers; i++)
@@ -325,7 +339,9 @@ static nh_ipopt_end search(nh_optimum *o, double *x, double tolerance, double ba
                               .evaluate = evaluate,
                               .proceed = proceed};
     o->best_cost = o->best_violation = INFINITY;
+    o->motions_most = o->p.motions + MOTIONS_EACH * (int64_t)o->patience;
     const nh_ipopt_end end = nh_ipopt_solve(&problem, x, o->multiplier);
+    o->motions_most = INT64_MAX;
     if (end != NH_IPOPT_SOLVED && isfinite(o->best_violation))
         memcpy(x, o->best, (size_t)o->n * sizeof *x);
     return end;
@@ -339,7 +355,7 @@ static void land(nh_optimum *o, double *x)
     double *to = malloc(((size_t)o->n * 2 + 1) * sizeof *to), *by = to + o->n;
     double last = INFINITY;
     for (int turn = 0; to && turn < LANDINGS; turn++) {
-        if (nh_pieces_evaluate(p, turn ? to : x, &o->last) != NH_OK)
+        if (!moves(o, turn ? to : x))
             break;
         const double lack = nh_optimum_lack(o);
         if (turn > 0 && !(lack < last))
@@ -414,6 +430,8 @@ static nh_status fail_search(const nh_optimum *o, nh_report *report)
                 worst = p->condition[i].name;
             }
         }
+    if (o->stopped)
+        return nh_fail(report, NH_CALLBACK_STOPPED, "stopped before a motion was computed");
     if (!isfinite(o->violation))
         return nh_fail(report, NH_NOT_CONVERGED, "no motion could be computed: %.1000s",
                        o->last.text);
@@ -437,7 +455,7 @@ static nh_status try_guess(nh_optimum *o, int guess, const double *defaults, dou
         draw_guess(o, guess, defaults, x);
     for (int i = 0; i < o->n; i++)
         x[i] = fmin(fmax(x[i], o->lower[i]), o->upper[i]);
-    if (nh_pieces_evaluate(&o->p, x, &o->last) != NH_OK)
+    if (!moves(o, x))
         return NH_OK;
     /* where a condition cannot be moved to first order, the search would not leave */
     const nh_status status = check_rank(o, &why);
@@ -484,6 +502,7 @@ static nh_status refine(nh_optimum *o, nh_report *report)
         return status;
     if (!o->stopped)
         land(o, o->x);
+    o->p.how.stop = NULL; /* what is told is the whole motion */
     status = nh_pieces_evaluate(&o->p, o->x, report);
     o->cost = o->p.cost;
     o->violation = nh_optimum_lack(o);
@@ -498,23 +517,33 @@ static nh_status find_optimum(nh_optimum *o, nh_report *report)
     if (x)
         nh_pieces_defaults(&o->p, defaults);
     o->cost = o->violation = INFINITY;
+    o->motions_most = INT64_MAX;
     o->patience = o->options.iterations;
     for (int i = 0; i < o->n && status == NH_OK; i++)
         defaults[i] = fmin(fmax(defaults[i], o->lower[i]), o->upper[i]);
     if (status == NH_OK) {
+        o->first_cost = moves(o, defaults) ? o->p.cost : 0;
         draw_guess(o, 1, defaults, x);
         status = choose_steps(o, x, 1e-5, report);
     }
     const int steps = o->p.steps;
-    for (int guess = 0; guess < o->options.tries && status == NH_OK && !o->stopped; guess++)
-        if (nh_pieces_set_steps(&o->p, steps))
-            status = try_guess(o, guess, defaults, x, report);
+    for (int guess = 0; guess < o->options.tries && status == NH_OK && !o->stopped && !o->falls;
+         guess++)
+        status = nh_pieces_set_steps(&o->p, steps) ? try_guess(o, guess, defaults, x, report)
+                                                   : nh_fail_memory(report);
     free(x);
     o->patience = o->options.iterations;
-    if (status == NH_OK && !isfinite(o->violation))
-        return fail_search(o, report);
-    if (status == NH_OK)
+    const bool found = isfinite(o->violation) && o->ended != NH_NO_MEMORY;
+    if (status == NH_OK && found && !o->falls)
         status = refine(o, report);
+    if (o->ended == NH_NO_MEMORY)
+        return nh_fail_memory(report);
+    if (status == NH_OK && o->falls)
+        return nh_fail(report, NH_NOT_CONVERGED,
+                       "the cost has no least value: the search found motions for which it falls "
+                       "without limit; give what is chosen bounds, or a cost that grows with it");
+    if (status == NH_OK && !found)
+        return fail_search(o, report);
     if (status == NH_OK && o->violation > reached && !o->stopped)
         status = fail_search(o, report);
     return status;
@@ -630,7 +659,7 @@ static void shift_inputs(nh_optimum *o, int shift)
         const int points = o->p.control[c].points;
         double *x = o->x + o->p.control[c].offset;
         for (int k = 0; k < points; k++)
-            x[k] = x[k + shift < points ? k + shift : points - 1];
+            x[k] = x[shift < points - k ? k + shift : points - 1];
     }
 }
 
@@ -638,6 +667,8 @@ nh_status nh_optimise_again(nh_optimum *o, double t, const double *q, const doub
                             int iterations, nh_report *report)
 {
     nh_pieces *p = &o->p;
+    o->stopped = false;
+    o->ended = NH_OK;
     if (p->varied.count > 0 || shift < 0)
         return nh_fail(report, NH_BAD_ARGUMENT,
                        shift < 0 ? "inputs cannot be moved back"
@@ -648,7 +679,8 @@ nh_status nh_optimise_again(nh_optimum *o, double t, const double *q, const doub
     o->patience = iterations > 0 ? iterations : o->options.iterations;
     shift_inputs(o, shift);
     search(o, o->x, rough_search, 1e-9);
-    const nh_status status = nh_pieces_evaluate(p, o->x, report);
+    const nh_status status =
+        o->ended == NH_NO_MEMORY ? nh_fail_memory(report) : nh_pieces_evaluate(p, o->x, report);
     o->cost = p->cost;
     o->violation = nh_optimum_lack(o);
     if (status != NH_OK)

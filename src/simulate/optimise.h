@@ -22,13 +22,16 @@ struct nh_optimum {
     int guess, iterations, reached; /* reached: guesses that led to the goal */
     int steps;                      /* in a piece, of the best guess */
     int patience;                   /* iterations of a search, at most */
-    bool stopped;
-    double saved, saved_cost; /* when options.save was written, and what */
-    nh_report last;           /* why a motion could not be computed */
-    nh_system *system;        /* with the optimum as tables */
-    nh_text *setting;         /* [controls] */
-    double *gain;             /* [pieces][controls][states]; NULL: not computed */
-    nh_text *law;             /* [controls] */
+    bool stopped, falls;            /* falls: the cost, without limit */
+    double first_cost;              /* with the values that are given */
+    int64_t motions_most;           /* until the present search ends */
+    nh_status ended;                /* out of memory or stopped: nothing more is computed */
+    double saved, saved_cost;       /* when options.save was written, and what */
+    nh_report last;                 /* why a motion could not be computed */
+    nh_system *system;              /* with the optimum as tables */
+    nh_text *setting;               /* [controls] */
+    double *gain;                   /* [pieces][controls][states]; NULL: not computed */
+    nh_text *law;                   /* [controls] */
     nh_remarks remarks;
 };
 

@@ -134,18 +134,25 @@ int nh_optimum_pieces(const nh_optimum *o)
     return o->p.pieces;
 }
 
+static bool is_control(const nh_optimum *o, int control)
+{
+    return control >= 0 && control < o->p.controls;
+}
+
 int nh_optimum_points(const nh_optimum *o, int control)
 {
-    return o->p.control[control].points;
+    return is_control(o, control) ? o->p.control[control].points : 0;
 }
 
 const double *nh_optimum_inputs(const nh_optimum *o, int control)
 {
-    return o->x + o->p.control[control].offset;
+    return is_control(o, control) ? o->x + o->p.control[control].offset : NULL;
 }
 
 double nh_optimum_value(const nh_optimum *o, int varied)
 {
+    if (varied < 0 || varied >= o->p.varied.count)
+        return NAN;
     return o->x[o->n - o->p.free_time - o->p.varied.count + varied];
 }
 
@@ -153,6 +160,8 @@ void nh_optimum_state(const nh_optimum *o, int piece, double *t, double *q, doub
 {
     const size_t n = (size_t)nh_system_coordinates(o->p.open),
                  k = (size_t)nh_system_velocities(o->p.open);
+    if (piece < 0 || piece > o->p.pieces)
+        return;
     const double *node = o->p.node + (size_t)piece * (1 + n + k);
     if (t)
         *t = node[0];
@@ -174,7 +183,7 @@ const nh_system *nh_optimum_system(const nh_optimum *o)
 
 const char *nh_optimum_setting(const nh_optimum *o, int control)
 {
-    return o->setting[control].data;
+    return is_control(o, control) ? o->setting[control].data : NULL;
 }
 
 int nh_optimum_remarks(const nh_optimum *o)

@@ -107,6 +107,8 @@ nh_status nh_periodic_find(nh_periodic **out, const nh_system *system,
     p->user = o.user;
     if (status == NH_OK)
         status = find_all(p, &o, report);
+    if (p->members > 0 && status == NH_CALLBACK_STOPPED)
+        nh_fail(report, status, "stopped after %lld motions of the family", (long long)p->members);
     if (status == NH_OK || (p->members > 0 && status == NH_CALLBACK_STOPPED))
         *out = p;
     else

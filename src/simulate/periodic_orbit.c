@@ -128,7 +128,7 @@ static nh_status take_step(nh_periodic *p, const unknowns *u, const double *unit
         if (status == NH_OK && nh_orbit_norm(s->size, s->residual) <= 2 * before)
             return NH_OK;
         const nh_status back = nh_place_restore(from, s, report);
-        if (back != NH_OK || status == NH_NO_MEMORY)
+        if (back != NH_OK || nh_ends_search(status))
             return back != NH_OK ? back : status;
         /* the basis is that of the place */
         if ((status = nh_shooting_evaluate(s, report)) != NH_OK)
@@ -213,6 +213,11 @@ nh_status nh_orbit_find(nh_periodic *p, nh_report *report)
     if (status == NH_OK)
         status = iterate(p, false, report);
     p->residual = nh_orbit_norm(s->size, s->residual) / nh_orbit_size(s);
+    if (status == NH_CALLBACK_STOPPED)
+        return nh_fail(report, status,
+                       "stopped after %d steps of Newton's method, with which the state came back "
+                       "within %.3g of its size",
+                       p->iterations, p->residual);
     if (status == NH_OK && p->residual > NH_ORBIT_TOLERABLE)
         status = nh_fail(report, NH_NOT_CONVERGED,
                          "no periodic motion was found near the start: after %d steps of Newton's "

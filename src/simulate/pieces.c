@@ -5,6 +5,7 @@
 #include "base/quadrature.h"
 #include "base/status.h"
 #include "run/inputs.h"
+#include "run/interrupt.h"
 #include "run/tangent.h"
 #include "system/system.h"
 
@@ -393,8 +394,11 @@ nh_status nh_pieces_evaluate(nh_pieces *p, const double *x, nh_report *report)
         begin_directions(p);
     if (status == NH_OK)
         keep_node(p, 0);
-    for (int k = 0; k < p->pieces && status == NH_OK; k++)
-        status = take_piece(p, x, k, length, report);
+    for (int k = 0; k < p->pieces && status == NH_OK; k++) {
+        status = nh_ask_to_go_on(&p->how, report);
+        if (status == NH_OK)
+            status = take_piece(p, x, k, length, report);
+    }
     if (status == NH_OK && !is_finite(p))
         status = nh_fail(report, NH_NOT_FINITE, "the motion or its derivatives are not finite");
     return status;

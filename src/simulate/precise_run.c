@@ -34,6 +34,9 @@ struct nh_precise_run {
     bool ended;                        /* the rest has been taken */
     bool compensated;
     nh_precise *row, *values; /* what the columns show; what OBSERVE gives */
+    nh_precise *before;       /* q and v before a step */
+    int (*stop)(void *user);
+    void *user;
     nh_precise energy, energy_error, residual;
     double seconds;
     char text[NH_PRECISE_TEXT];
@@ -211,6 +214,8 @@ static nh_status make_stepper(nh_precise_run *run, nh_precise step, nh_precise t
                                     .functions = NH_FN_COUNT,
                                     .step = step,
                                     .time = t,
+                                    .stop = run->stop,
+                                    .user = run->user,
                                     .compensated = run->compensated};
     run->stepper = nh_precise_stepper_create(&setup);
     return run->stepper ? NH_OK : nh_fail_memory(report);
@@ -309,7 +314,10 @@ static nh_status create(nh_precise_run *run, const nh_system *system, const nh_r
     status = create_tapes(&run->tapes, run->system, functions, report);
     run->row = nh_precise_numbers((size_t)nh_precise_run_columns(run));
     run->values = nh_precise_numbers(nh_system_outputs(run->system, NH_FN_OBSERVE));
-    if (status == NH_OK && !(run->row && run->values))
+    run->before = nh_precise_numbers(2 * (size_t)run->system->velocities);
+    run->stop = o->stop;
+    run->user = o->user;
+    if (status == NH_OK && !(run->row && run->values && run->before))
         status = nh_fail_memory(report);
     if (status == NH_OK)
         status = make_stepper(run, run->step, run->t0, report);
@@ -354,6 +362,7 @@ void nh_precise_run_free(nh_precise_run *run)
     nh_system_free(run->system);
     free(run->row);
     free(run->values);
+    free(run->before);
     free(run);
 }
 
@@ -369,7 +378,11 @@ static nh_status fail_step(const nh_precise_run *run, int kernel_status, nh_repo
     if (missing > 0)
         return nh_fail(report, NH_CALLBACK_STOPPED,
                        "%s called a function that it declares never to call", run->plan.method);
-    if (kernel_status == NH_KERNEL_STUCK)
+    if (kernel_status == NH_KERNEL_STOPPED)
+        status =
+            nh_fail(report, NH_CALLBACK_STOPPED, "step %lld, t = %.10g: the caller asked to stop",
+                    (long long)run->steps + 1, t);
+    else if (kernel_status == NH_KERNEL_STUCK)
         status = nh_fail(report, NH_NOT_CONVERGED,
                          "step %lld (at t = %.10g): the steps of %s became too short; try another "
                          "tolerance",
@@ -387,19 +400,31 @@ static nh_status fail_step(const nh_precise_run *run, int kernel_status, nh_repo
     return status;
 }
 
-static int advance(nh_precise_run *run, int64_t steps)
+/* One step. If it fails, the state is that before it: a method's own steps may have ended within.
+ */
+static int advance(nh_precise_run *run)
 {
     const double from = nh_clock_cpu();
-    const int status = nh_precise_stepper_advance(run->stepper, steps);
+    const size_t n = (size_t)run->system->velocities, bytes = n * sizeof(nh_precise);
+    nh_precise *q = nh_precise_stepper_q(run->stepper), *v = nh_precise_stepper_v(run->stepper);
+    memcpy(run->before, q, bytes);
+    memcpy(run->before + n, v, bytes);
+    const int status = nh_precise_stepper_advance(run->stepper, 1);
+    if (status) {
+        memcpy(q, run->before, bytes);
+        memcpy(v, run->before + n, bytes);
+    }
     run->seconds += nh_clock_cpu() - from;
     return status;
 }
 
 static nh_status take(nh_precise_run *run, int64_t steps, nh_report *report)
 {
-    const int64_t before = nh_precise_stepper_steps(run->stepper);
-    const int status = advance(run, steps);
-    run->steps += nh_precise_stepper_steps(run->stepper) - before;
+    int status = 0;
+    for (int64_t left = steps; left > 0 && !status; left--) {
+        status = advance(run);
+        run->steps += !status;
+    }
     return status ? fail_step(run, status, report) : NH_OK;
 }
 
@@ -421,7 +446,7 @@ static nh_status take_rest(nh_precise_run *run, nh_report *report)
     nh_precise_stepper_free(whole);
     if (nh_precise_stepper_start(run->stepper) != 0)
         return fail_step(run, NH_KERNEL_NOT_CONVERGED, report);
-    const int failed = advance(run, 1);
+    const int failed = advance(run);
     run->ended = !failed;
     return failed ? fail_step(run, failed, report) : NH_OK;
 }

@@ -235,7 +235,7 @@ static bool find_action(const nh_shooting *s, double *turn, double *by)
         for (int r = 0; r < n; r++)
             a[r * all + k] = out[r];
     }
-    const bool ok = nh_dense_exponential(all, a, e);
+    const bool ok = nh_dense_exponential(all, a, e) == NH_OK;
     for (int r = 0; r < n && ok; r++) {
         memcpy(turn + r * n, e + r * all, (size_t)n * sizeof *turn);
         by[r] = e[r * all + n];

@@ -223,10 +223,12 @@ nh_status nh_optimum_track(nh_optimum *o, const nh_tracking_options *options, nh
 
 const double *nh_optimum_gain(const nh_optimum *o, int piece)
 {
-    return o->gain ? o->gain + (size_t)piece * (size_t)o->p.controls * (size_t)o->p.states : NULL;
+    return o->gain && piece >= 0 && piece < o->p.pieces
+               ? o->gain + (size_t)piece * (size_t)o->p.controls * (size_t)o->p.states
+               : NULL;
 }
 
 const char *nh_optimum_law(const nh_optimum *o, int control)
 {
-    return o->law ? o->law[control].data : NULL;
+    return o->law && control >= 0 && control < o->p.controls ? o->law[control].data : NULL;
 }

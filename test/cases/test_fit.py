@@ -8,7 +8,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "cli"))
-from harness import Program, cases_in_folders, check, run_all  # noqa: E402
+from harness import Program, cases_in_folders, check, run_all, same  # noqa: E402
 
 SLEIGH = """model sleigh
 parameter m = 1.3, J = 2.1, a = 0.7
@@ -211,13 +211,23 @@ def a_picture(program, folder):
 
 def bad_input(program, folder):
     sleigh = write(folder, SLEIGH)
-    for text, said in (("t,x,zz\n0,1,2\n", ":1:5: the column 'zz'"), ("t,x\n0,nan\n", ":2:3: nan is not a finite number"),
+    for text, said in (("t,x,zz\n0,1,2\n", ":1:5: the column 'zz'"), ("t,x\n0,nan\n", ":2:3: 'nan' is not a finite decimal number"),
                        ("t,x\n0,1\n0,2\n", ":3:1: the time 0 is not later"), ("t,x\n-1,1\n0,2\n", ":2:1: the time -1 is before"),
                        ("t,x\n0,1\n1,2,3\n", ":3:5: more cells"), ("t,x\n0,1\n1\n", ":3:1: 1 cell for 2 columns"),
-                       ("t,x\n0,1\n1,abc\n", ":3:3: 'abc' is not a number"), ("x\n0\n", "no column 't'"), ("", "must name the columns"),
+                       ("t,x\n0,1\n1,abc\n", ":3:3: 'abc' is not a finite decimal number"), ("t,x\n0,1\n1,2\0\n", ":3: the line contains a NUL byte"), ("t,x\n0,0x10\n", ":2:3: '0x10'"),
+                       ("t" + ",x" * 5000 + "\n", "occurs twice"), ("t" + "".join(f",c{i}" for i in range(5000)), "more than 4096 columns"),
+                       ("x\n0\n", "no column 't'"), ("", "must name the columns"),
                        ("t,x\n0,1\n", "2 unknowns cannot be found from 1 value"), ("t,x,x\n0,1,1\n", ":1:5: the column 'x' occurs twice")):
         answer = program("fit", sleigh, write(folder, text, "bad.csv"), "--fit", "J,a")
         check(answer.returncode == 2 and said in answer.stderr, f"{text!r}: {answer}")
+    answer = program("fit", sleigh, write(folder, "t,x\n0,1e308\n1,-1e308\n2,1\n", "bad.csv"), "--fit", "J,a")
+    check(answer.returncode == 1 and "sum of the squares" in answer.stderr, f"overflow: {answer}")
+    answer = program("fit", sleigh, folder, "--fit", "J,a")
+    check(answer.returncode == 1 and "Is a directory" in answer.stderr, f"a folder: {answer}")
+    with open(data("sleigh")) as file:
+        marked = write(folder, "\ufeff" + file.read(), "marked.csv")
+    same(program("fit", sleigh, marked, "--fit", "J,a").stdout,
+         program("fit", sleigh, data("sleigh"), "--fit", "J,a").stdout, "with the mark of spreadsheets")
     for fitted, said in (("Ja,a", "did you mean"), ("start thh", "did you mean 'th'"), ("th", "'start th'"), ("J=3:1", "LEAST:GREATEST"),
                          ("J,J", "named twice"), ("", "needs names")):
         answer = program("fit", sleigh, data("sleigh"), "--fit", fitted)

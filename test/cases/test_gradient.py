@@ -108,6 +108,18 @@ def written(folder, text):
     return path
 
 
+def case_at_rest(program, folder):
+    """Where nothing moves, own steps have errors of 0, whose roots have no derivative; nothing depends on them."""
+    rest = written(folder, "model rest\nparameter k = 2\ncoordinate x\ncoordinate a angle\n"
+                           "lagrangian x'^2 + x'*a'*cos(a) + a'^2/2 + cos(a) - k*x^2/2\n")
+    for how in ([], ["--method", "dopri5", "--tolerance", "1e-6"], ["--method", "gauss", "--step", "0.1"]):
+        found = program.json("gradient", rest, "--of", "x", "--by", "all", "--time", "2", *how)
+        same((found["value"], found["gradient"]["k"]), (0, 0), how)
+        forwards = program.json("run", rest, "--sensitivity", "start x,start a'", "--time", "2", *how)["sensitivity"]
+        for name, columns in forwards.items():
+            close(found["gradient"][name], columns["q"][0], 1e-9, f"{how}: {name}")
+
+
 def case_names(program, folder):
     found = program.json("gradient", written(folder, CHAIN), "--of", "cost", "--by", "m*, start x", "--set", "m2=1.4", "--time", "2")
     same(list(found["gradient"]), ["m1", "m2", "m3", "start x"])

@@ -209,6 +209,8 @@ REFUSED = [
     (["--control", "u", "--end", "m=2", "--time", "1"], 1, "nothing that is chosen moves the condition"),
     (["--control", "u", "--end", "x=1,2*x=1", "--time", "1"], 1, "only combinations"),
     (["--control", "u=-1:1", "--end", "x=9,x'=0", "--time", "1", "--tries", "2"], 1, "missed by"),
+    (["--control", "u", "--minimise", "-exp(x)", "--time", "1"], 1, "the cost has no least value"),
+    (["--control", "u", "--minimise", "-x'^4", "--end", "x=0", "--time", "1"], 1, "the cost has no least value"),
     (["--control", "u", "--end", "x=1", "--pieces", "0", "--time", "1"], 2, "--pieces"),
     (["--control", "u", "--end", "x=1", "--weights", "x=2", "--time", "1"], 2, "--track"),
 ]

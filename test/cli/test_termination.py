@@ -4,6 +4,7 @@ it will end when the results so far are saved. Commands are interrupted during d
 large files, figures and pictures. A run and an ensemble leave no compiler behind and save what can be saved."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -152,6 +153,37 @@ def test_long_computations():
         terminates(["view", "rattleback", "--time", "1e9", "--no-open"], folder, at_work(0.3), may_answer=True)
         terminates(["view", "rattleback", "--no-open"], folder, lambda child: True, after=1,
               codes=(0, 1, -signal.SIGTERM))  # a server is asked to stop after it has done its work
+
+
+MOVED = """model moved
+parameter k = 1, c = 0.01
+coordinate x, y
+input u = 0
+lagrangian (x'^2 + y'^2)/2 - k*x^2/2 - y^2/2 - x^2*y + y^3/3
+force x = u - c*x'
+start x = 0.1, y = 0.3, x' = 0.1
+"""
+
+
+def test_what_derivatives_are_for():
+    """Computations that consist of many runs keep what they have found, or say how far they came."""
+    lines = {"fit moved.nh long.csv --fit k,c": "the best values so far|before a sum of squares",
+             "optimise moved.nh --control u --end x=1,y=1 --time 1000 --pieces 1000": "the best inputs so far|before a motion",
+             "linearise benchmark-bicycle --sweep speed=0:10:3e6 --locate hopf": "interrupted after . of 3000000 values",
+             "periodic moved.nh --set c=0 --follow k=1:30 --period 600 --tolerance 1e-13": "steps of Newton's method|motions of the family",
+             "gradient moved.nh --of x --by all --method gauss --step 0.001 --time 5e4": "there is no gradient",
+             "lyapunov moved.nh --time 1e7": "the part of the time that was computed",
+             "run moved.nh --precision quad --time 1e6 -o quad.csv": "interrupted after . of 100 steps"}
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "moved.nh"), "w") as file:
+            file.write(MOVED)
+        with open(os.path.join(folder, "long.csv"), "w") as file:
+            file.write("t,x\n" + "".join(f"{i / 10},0.1\n" for i in range(200000)))
+        for line, words in lines.items():
+            same(terminates(line.split(), folder, at_work(1)), 1, line)
+            check(re.search(words.replace(" . ", " [0-9]+ "), said(folder)), f"{line}: {said(folder)}")
+        with open(os.path.join(folder, "quad.csv")) as rows:
+            check(len(rows.readlines()) >= 2, "the rows are kept")
 
 
 def test_long_steps():

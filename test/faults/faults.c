@@ -9,9 +9,9 @@
  *     kill                the process is killed before it
  *     tear                the process is killed when half of what is to be written is written
  *     short               this and all later ones write only half of what they are given
- * Calls count in all threads, from the beginning of main on. What the HDF5 library allocates does
- * not: it crashes when it gets nothing, which is not ours to mend; nor what loading a library
- * takes. */
+ * Calls count in all threads, from the beginning of main on. What the HDF5 library and IPOPT with
+ * the libraries below it allocate does not: they end the process when they get nothing, which is
+ * not ours to mend; nor what loading a library takes. */
 #define _GNU_SOURCE
 #undef _FILE_OFFSET_BITS /* else pwrite means pwrite64, and the other is not replaced */
 #include <dlfcn.h>
@@ -76,15 +76,20 @@ static int wanted = -1;
 static long wanted_number;
 static char wanted_how[8];
 
-/* Where the code of the HDF5 libraries is. */
-enum { RANGES = 16 };
+/* Where the code of these libraries is. */
+static const char *const others[] = {"libhdf5", "libipopt", "libstdc++",   "libcoin",
+                                     "mumps",   "scotch",   "metis",       "esmumps",
+                                     "libmpi",  "libopen-", "libgfortran", "ld-linux"};
+enum { OTHERS = sizeof others / sizeof *others, RANGES = 200 };
 static uintptr_t spared[RANGES][2];
 static int ranges;
 
-static int find_hdf5(struct dl_phdr_info *info, size_t size, void *unused)
+static int find_others(struct dl_phdr_info *info, size_t size, void *unused)
 {
     (void)size, (void)unused;
-    bool meant = info->dlpi_name && strstr(info->dlpi_name, "libhdf5");
+    bool meant = false;
+    for (int i = 0; info->dlpi_name && i < OTHERS; i++)
+        meant |= strstr(info->dlpi_name, others[i]) != NULL;
     for (int i = 0; meant && i < info->dlpi_phnum && ranges < RANGES; i++) {
         if (info->dlpi_phdr[i].p_type != PT_LOAD)
             continue;
@@ -189,7 +194,7 @@ void *dlopen(const char *file, int mode)
     active = false;
     void *library = original(file, mode);
     ranges = 0;
-    dl_iterate_phdr(find_hdf5, NULL);
+    dl_iterate_phdr(find_others, NULL);
     active = before;
     return library;
 }

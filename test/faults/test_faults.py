@@ -56,12 +56,35 @@ CASES = {
     "linearise": (["linearise", "chaplygin-sleigh"], None),
     "linearise a sweep": (["linearise", "benchmark-bicycle", "--sweep", "speed=4:6:3", "--locate", "hopf"], None),
     "drift": (["order", "pendulum-cvt", "--drift", "--methods", "dla", "--time", "50"], None),
+    "gradient": (["gradient", "cart.nh", "--of", "energy", "--by", "all", "--step", "0.1", "--time", "2"], None),
+    "gradient by own steps": (["gradient", "chaplygin-sleigh", "--of", "energy", "--at", "integral", "--by", "all", "--time", "2"], None),
+    "fit": (["fit", "chaplygin-sleigh", "r.csv", "--fit", "J,start theta'"], None),
+    "lyapunov": (["lyapunov", "chaplygin-sleigh", "--time", "20"], None),
+    "periodic": (["periodic", "well.nh", "--follow", "k=1:1.2"], None),
+    "optimise": (["optimise", "cart.nh", "--control", "u", "--end", "x=1", "--pieces", "4", "--time", "2", "--tries", "2", "--inputs", "u.csv"],
+                 "o.csv"),
+    "control": (["control", "cart.nh", "--period", "0.1", "--matrices", "k.npz"], None),
+    "import": (["import", "arm.urdf"], "o.nh"),
+    "contacts": (["run", "block.nh", "--no-estimate"], "o.csv"),
+    "sensitivity": (["run", "cart.nh", "--sensitivity", "all", "--step", "0.1", "--time", "2", "--no-estimate"], "o.csv"),
+    "quad": (["run", "chaplygin-sleigh", "--precision", "quad", "--method", "gauss", "--step", "0.1", "--steps", "5"], "o.csv"),
     "machines at random": (["ensemble", "chaplygin-sleigh", "--members", "3", "--random", "m=normal(1,0.1)", "--time", "1"], None),
 }
 # what is there before: files by the command lines that make them
 GIVEN = {
     "join": {"%d.h5" % k: [*ENSEMBLE, "--part", "%d/2" % k] for k in (1, 2)},
     "plot": {"r." + end: RUN for end in ("csv", "npz", "h5")},
+    "fit": {"r.csv": [word if word != "400" else "20" for word in RUN]},
+}
+TEXTS = {
+    "cart.nh": "model cart\nparameter k = 2, c = 0.1\ncoordinate x\ncoordinate a angle\ninput u = 0\n"
+               "lagrangian x'^2 + x'*a'*cos(a) + a'^2/2 + cos(a) - k*x^2/2\nforce x = u\nobserve tip = x + sin(a)\n",
+    "well.nh": "model well\nparameter k = 1\ncoordinate a\nlagrangian a'^2/2 + k*cos(a)\nstart a = 2\n",
+    "block.nh": "model block\ncoordinate x, z\nlagrangian (x'^2 + z'^2)/2 - 9.81*z\ncontact ground: z >= 0 restitution 0.5\n"
+                "constraint slip: x' = 0 grip 0.3*reaction(ground)\nforce x = 5*sin(3*t)\nstart z = 0.1, x' = 1\nspan 2\n",
+    "arm.urdf": '<robot name="arm"><link name="base"/><link name="rod"><inertial><origin xyz="0 0 0.5"/><mass value="2"/>'
+                '<inertia ixx="0.2" iyy="0.2" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="hinge" '
+                'type="revolute"><parent link="base"/><child link="rod"/><axis xyz="0 1 0"/><limit lower="-1" upper="1"/></joint></robot>',
 }
 FAILING = ["write", "pwrite", "fdatasync", "ftruncate", "rename", "unlink", "open", "close", "read", "pread", "flock",
            "mmap", "pthread_create", "malloc"]
@@ -117,7 +140,7 @@ def result(text):
     if not text.startswith("{"):
         return text
     found = json.loads(text)
-    for key in ("seconds", "ns_per_step", "output", "backend", "threads"):
+    for key in ("seconds", "seconds_back", "ns_per_step", "output", "backend", "threads"):
         found.pop(key, None)
     return found
 
@@ -137,7 +160,8 @@ class Case:
         computes = line[0] in ("run", "ensemble")
         self.line = [*line, *["--backend", "tape"] * computes, "--quiet", "--json"] + (["-o", self.output] if self.output else [])
         self.folder = tempfile.mkdtemp(dir=PLACE)
-        self.given = {}
+        self.given = {file: text.encode() for file, text in TEXTS.items() if file in line}
+        self.lay_out(self.folder)
         for file, how in GIVEN.get(line[0], {}).items():
             if file in line:
                 same(nonholo(*how, "-o", file, "--quiet", cwd=self.folder).returncode, 0, file)
