@@ -29,6 +29,7 @@ nh_status nh_backward_create(nh_backward **out, nh_run *run, bool parameters, si
     if (!s)
         return nh_fail_memory(report);
     s->run = run;
+    run->differentiated = true;
     s->memory = memory;
     s->parameters = parameters;
     s->spacing = FIRST_SPACING;

@@ -26,7 +26,8 @@ const char *nh_concern_kind(nh_concern concern)
     static const char *const kinds[NH_CONCERNS] = {
         [NH_CONCERN_SINGULAR] = "singular", [NH_CONCERN_ABRUPT] = "abrupt",
         [NH_CONCERN_COARSE] = "coarse",     [NH_CONCERN_ENERGY] = "energy",
-        [NH_CONCERN_GROWTH] = "growth",     [NH_CONCERN_KINK] = "kink"};
+        [NH_CONCERN_GROWTH] = "growth",     [NH_CONCERN_KINK] = "kink",
+        [NH_CONCERN_SIDE] = "side"};
     return kinds[concern];
 }
 

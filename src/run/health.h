@@ -19,6 +19,7 @@ typedef enum nh_concern {
     NH_CONCERN_ENERGY,   /* a conserved energy that changes */
     NH_CONCERN_GROWTH,
     NH_CONCERN_KINK, /* steps across kinks whose error exceeds that of all others together */
+    NH_CONCERN_SIDE, /* kinks that are crossed by derivatives */
     NH_CONCERNS
 } nh_concern;
 

@@ -238,6 +238,16 @@ static void describe(const nh_visit *v, double others, char *text, size_t size)
                  100 * error, 100 * others, finer.text);
 }
 
+/* Derivatives know nothing of the time at which a kink is crossed. */
+static void conclude_sides(nh_visit *v, const char *where)
+{
+    if (v->run->differentiated)
+        nh_health_say(v, NH_CONCERN_SIDE,
+                      "near t = %.6g the motion crosses a kink%s: its derivatives are those of the "
+                      "side on which each stage of a step is, and not of the time of the crossing",
+                      nh_health_time(v->run, v->track->kink_at), where);
+}
+
 static void conclude(nh_visit *v)
 {
     const nh_track *track = v->track;
@@ -245,12 +255,14 @@ static void conclude(nh_visit *v)
     const double others = track->kink_usual * (double)(until - track->kink_begun);
     const double most = has_own_steps(v->run) ? missed(v->run) : LOST * others + ROUND;
     char text[NH_REMARK_LENGTH / 2], where[32] = "";
-    if (track->crossings == 0 ||
-        (nh_condition_has_matrices(&v->health->condition) && !(track->kink_error > most)))
+    if (track->crossings == 0)
         return;
     const int line = nh_system_kink_line(v->run->system, (int)track->kink_which);
     if (line)
         snprintf(where, sizeof where, " (line %d)", line);
+    conclude_sides(v, where);
+    if (nh_condition_has_matrices(&v->health->condition) && !(track->kink_error > most))
+        return;
     describe(v, others, text, sizeof text);
     nh_health_say(
         v, NH_CONCERN_KINK, "near t = %.6g (step %lld) the motion crosses a kink%s, and %s",

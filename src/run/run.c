@@ -6,6 +6,7 @@
 #include "run/lanes.h"
 #include "run/pace.h"
 #include "run/solution.h"
+#include "run/tangent.h"
 #include "system/start.h"
 
 #include <math.h>
@@ -464,6 +465,7 @@ int nh_run_remarks(const nh_run *run)
 {
     nh_health_conclude((nh_run *)run); /* what was seen becomes remarks when they are asked for */
     remark_blur((nh_run *)run);
+    nh_tangent_remark((nh_run *)run);
     return run->remarks.count;
 }
 

@@ -141,6 +141,7 @@ struct nh_run {
     nh_prepared prepared;
     nh_crossings *crossings;        /* events that are looked for, or NULL */
     nh_tangent *tangents;           /* derivatives that follow the run, or NULL */
+    bool differentiated;            /* it has, or had, some, or is swept backwards */
     nh_journal *journal;            /* what it does is noted here, or NULL */
     nh_contacts *contacts;          /* contacts and grips, or NULL */
     nh_solution *solution;          /* the solution that follows the run, or NULL */

@@ -11,6 +11,7 @@
 #include "model/input_table.h"
 
 enum { CUTS_MAX = 8 };
+static const double no_digit = 1e14; /* derivatives of this size have lost all digits */
 
 /* ---- creation ---- */
 
@@ -152,6 +153,7 @@ nh_status nh_tangent_create(nh_run *run, int count, bool parameters, nh_report *
 void nh_tangent_attach(nh_run *run, nh_tangent *t)
 {
     run->tangents = t;
+    run->differentiated = true;
     run->prepared.until = 0;
     for (int i = 0; i < run->members; i++)
         nh_tangent_reset(run, i);
@@ -470,7 +472,7 @@ bool nh_tangent_start(nh_run *run, const group *g, const nh_leg *leg, const doub
 }
 
 /* Notes how large derivatives have become. */
-static void watch_growth(nh_tangent *t, const nh_run *run, const nh_leg *leg, const double *block)
+static void watch_growth(nh_tangent *t, const nh_run *run, double time, const double *block)
 {
     double most = 0;
     for (size_t i = 0; i < 2 * (size_t)run->system->shape.n; i++)
@@ -478,8 +480,29 @@ static void watch_growth(nh_tangent *t, const nh_run *run, const nh_leg *leg, co
             most = fmax(most, fabs(block[i * NH_DUAL_PLACES + (size_t)d]));
     if (most > t->growth) {
         t->growth = most;
-        t->grown_at = nh_clock_at(&leg->clock, leg->to);
+        t->grown_at = time;
     }
+}
+
+void nh_remark_growth(nh_remarks *remarks, double most, double time)
+{
+    if (most > no_digit)
+        nh_remarks_add(remarks, "derivatives",
+                       "derivatives reach %.2g: none of their digits is correct; the motion is "
+                       "chaotic or unstable, and grows like exp(%.3g t)",
+                       most, log(most) / time);
+}
+
+void nh_tangent_remark(nh_run *run)
+{
+    nh_tangent *t = run->tangents;
+    double now;
+    if (!t)
+        return;
+    nh_run_inner_state(run, 0, &now, NULL, NULL);
+    for (int pass = 0; pass < t->passes; pass++) /* events and what follows them are not watched */
+        watch_growth(t, run, now, nh_tangent_block(t, 0, pass));
+    nh_remark_growth(&run->remarks, t->growth, t->grown_at - run->time);
 }
 
 bool nh_tangent_follow(nh_run *run, const group *g, const nh_leg *leg, nh_step_failure *f)
@@ -500,7 +523,7 @@ bool nh_tangent_follow(nh_run *run, const group *g, const nh_leg *leg, nh_step_f
                 return fails(f, io.index, member);
             nh_tangent_take_values(run, g->block, g->lanes, lane, false, block);
             stretch_time(t, member, pass, nh_clock_at(&leg->clock, leg->to));
-            watch_growth(t, run, leg, block);
+            watch_growth(t, run, nh_clock_at(&leg->clock, leg->to), block);
         }
     }
     return true;

@@ -71,6 +71,11 @@ bool nh_tangent_start(nh_run *run, const group *g, const nh_leg *leg, const doub
                       nh_step_failure *f);
 bool nh_tangent_follow(nh_run *run, const group *g, const nh_leg *leg, nh_step_failure *f);
 
+/* Says that derivatives have no correct digit, if they reach that size within a time; those of a
+ * run so far. */
+void nh_remark_growth(nh_remarks *remarks, double most, double time);
+void nh_tangent_remark(nh_run *run);
+
 /* ---- tangent_jumps.c ---- */
 
 /* Lets a direction be the derivative by a point of an input's table. */

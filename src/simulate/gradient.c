@@ -4,6 +4,7 @@
 
 #include "base/option_struct.h"
 #include "base/status.h"
+#include "run/tangent.h"
 #include "system/attitude.h"
 
 #include <math.h>
@@ -11,7 +12,6 @@
 #include <string.h>
 
 enum { USUAL_MEMORY = 100 * 1000 * 1000 };
-static const double no_digit = 1e14; /* derivatives beyond this have none that is correct */
 
 /* ---- creation ---- */
 
@@ -114,11 +114,7 @@ static void remark_size(nh_gradient *g)
     double most = 0;
     for (int i = 0; i < g->by->count; i++)
         most = fmax(most, fabs(g->gradient[i]));
-    if (most > no_digit)
-        nh_remarks_add(&g->remarks, "growth",
-                       "derivatives reach %.2g: none of their digits is correct; the motion is "
-                       "chaotic or unstable, and grows like exp(%.3g t)",
-                       most, log(most) / (g->time - g->run->time));
+    nh_remark_growth(&g->remarks, most, g->time - g->run->time);
 }
 
 static nh_status contract_all(nh_gradient *g, nh_report *report)

@@ -156,6 +156,17 @@ def case_derivatives_are_verified_by_differences(program, folder):
         check(found["verify"]["difference"] < 1e-9, f"{model}: {found['verify']}")
 
 
+def case_remarks(program, folder):
+    """Kinks that are crossed, and growth beyond all digits, both ways."""
+    kink = written(folder, "model kink\nparameter k = 1\ncoordinate x\nlagrangian x'^2/2 - k*abs(x - 0.2)\nstart x = 1\n")
+    expo = written(folder, "model expo\nparameter k = 1\ncoordinate x\nlagrangian x'^2/2 + k*x^2/2\nstart x = 1\n")
+    for path, time, expected in (kink, "3", "near t = 1.2"), (kink, "1.2", None), (expo, "40", "derivatives reach 2.4e+18"), (expo, "20", None):
+        for how in (), ("--method", "gauss", "--step", "0.01"):
+            for command in ("run", path, "--sensitivity", "k"), ("gradient", path, "--of", "x", "--by", "k"):
+                remarks = [text for text in program.json(*command, "--time", time, *how)["remarks"] if "derivatives" in text]
+                check(bool(remarks) == bool(expected) and all(expected in text for text in remarks), f"{command}: {remarks}")
+
+
 def case_own_steps_at_fine_tolerances(program, folder):
     """Round-off decides which steps are taken: those with derivatives by parameters are the run's all the same. Found 5e-12."""
     def by(tolerance, command=("run", "--sensitivity")):

@@ -175,7 +175,7 @@ class Program:
 class Exported(unittest.TestCase):
     def test_shipped_models(self):
         """By positions and velocities: equal to round-off; by parameters: to differences. NONHOLO_EVERY=1 takes all models."""
-        for name in list(nonholo.models())[:: int(os.environ.get("NONHOLO_EVERY", 4))]:
+        for name in list(nonholo.models())[:: int(os.environ.get("NONHOLO_EVERY", 8))]:
             with self.subTest(name), tempfile.TemporaryDirectory() as folder:
                 system = nonholo.load(name).system()
                 if name == "dry-skate":
