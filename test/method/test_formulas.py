@@ -695,5 +695,51 @@ for r in (0.0, 0.5, 0.9, 1.0):
     check(f"39: generalised alpha damps by {r}", abs(spectral_radius(r, 1e7) - r), 1e-4)
     check("39: and not what is slow", abs(spectral_radius(r, 1e-3) - 1), 1e-6)
 
+# ---- Kane, Marsden, Ortiz and West (2000), in the remarks on Newmark's method without constraints ----
+
+CENTRAL = """model central
+coordinate x, y
+lagrangian (x'^2 + y'^2)/2 - (x^2 + y^2)/2 - (x^2 + y^2)^2/4
+start x = 1, y = 0.3, x' = -0.2, y' = 0.9
+"""
+
+
+def newmark_map(beta, h=0.3):
+    """A step of the program and its derivative."""
+    path = os.path.join(folder.name, "central.nh")
+    with open(path, "w") as file:
+        file.write(CENTRAL)
+    done = subprocess.run([NONHOLO, "run", path, "--method", f"newmark:beta={beta!r}", "--step", repr(h), "--steps", "1", "--json", "--quiet",
+                           "--no-estimate", "--sensitivity", "start x, start y, start x', start y'"], capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    columns = [column["q"] + column["v"] for column in found["sensitivity"].values()]
+    return np.array(found["q"] + found["v"]), np.array(columns).T
+
+
+def kept_variables(beta, h=0.3):
+    """The change of variables (x, v) -> (x + beta h^2 grad V(x), v), and its derivative."""
+    def change(z):
+        x = z[:2]
+        return np.concatenate([x + beta * h**2 * (1 + x @ x) * x, z[2:]])
+
+    def derivative(z):
+        x, d = z[:2], np.eye(4)
+        d[:2, :2] += beta * h**2 * ((1 + x @ x) * np.eye(2) + 2 * np.outer(x, x))
+        return d
+    return change, derivative
+
+
+J = np.block([[np.zeros((2, 2)), np.eye(2)], [-np.eye(2), np.zeros((2, 2))]])
+z0 = np.array([1, 0.3, -0.2, 0.9])
+for beta in (0.0, 0.1, 0.25):
+    change, derivative = kept_variables(beta)
+    z1, step = newmark_map(beta)
+    form = [derivative(z).T @ J @ derivative(z) for z in (z0, z1)]
+    check(f"40: Newmark, beta = {beta}, keeps dX ^ dv of X = x + beta h^2 grad V", abs(step.T @ form[1] @ step - form[0]).max(), 1e-12)
+    momentum = [X[0] * X[3] - X[1] * X[2] for X in map(change, (z0, z1))]
+    check("40: and the momentum X x v", abs(momentum[1] - momentum[0]), 1e-13)
+    lost = abs(step.T @ J @ step - J).max()
+    check("40: and dx ^ dv if beta is 0 only", lost if beta == 0 else 1e-3 / lost, 1e-12 if beta == 0 else 1)
+
 print(f"{passed} passed, {failed} failed")
 sys.exit(1 if failed else 0)

@@ -90,6 +90,20 @@ class RecedingHorizon(unittest.TestCase):
         self.assertGreater(abs(theta), 0.5)  # measured: 1.02, and 0.25 away
 
 
+class Compositions(unittest.TestCase):
+    def test_drift(self):
+        """Of dla and gauss in turn: the driver as predicted (proposition 17 of docs/results.md), the passengers by h^6 at most."""
+        example_ = example("compositions")
+        rates, parts, asymmetry = example_["rates"], example_["COMPOSITIONS"], example_["asymmetry"]
+        driver, passengers = rates(parts["in turn"], 0.2)
+        self.assertLess(abs(driver / (7.009e-3 * 0.1**4) - 1), 0.03)  # measured: 0.977, and 0.997 at half the step
+        self.assertLess(abs(passengers), 1e-8)  # measured: 3.9e-9
+        self.assertLess(abs(rates(parts["dla"], 0.1)[1] / 3.15e-4 - 1), 0.02)
+        for name, parts_ in parts.items():
+            left = asymmetry(parts_)
+            self.assertTrue(left > 1e-5 if name == "in turn" else left < 1e-13, (name, left))
+
+
 class Others(unittest.TestCase):
     @needs("scipy")
     def test_gradient(self):
