@@ -311,9 +311,9 @@ const shapes = {
                 rim.set(ringOf(at, r, axes[0], axes[1], 72));
             };
         }
-        const all = [[new THREE.SphereGeometry(1, 48, 32), colour], [new THREE.TorusGeometry(1, 0.012, 6, 64), "#ffffff"]], turns = [(g) => g.rotateZ(-Math.PI / 2), (g) => g, (g) => g.rotateX(Math.PI / 2)];
-        ["#ffffff", "#ffd24a", "#222222"].forEach((tint, k) => {
-            for (const side of [0, Math.PI]) all.push([turns[k](new THREE.SphereGeometry(1.008, 32, 6, 0, 2 * Math.PI, 0, 0.42).rotateX(side)), tint]);
+        const all = [[new THREE.SphereGeometry(1, 40, 24), colour], [new THREE.TorusGeometry(1, 0.012, 4, 48), "#ffffff"]], turns = [(g) => g.rotateZ(-Math.PI / 2), (g) => g, (g) => g.rotateX(Math.PI / 2)];
+        ["#d3dae2", "#ffd24a", "#454c55"].forEach((tint, k) => {
+            for (const side of [0, Math.PI]) all.push([turns[k](new THREE.SphereGeometry(1.008, 24, 4, 0, 2 * Math.PI, 0, 0.42).rotateX(side)), tint]);
         });
         parts.push(kit.mesh(painted(all), "#ffffff", { painted: true }));
         return (state) => {
@@ -398,7 +398,14 @@ function normalOf(points) {
 
 // Bodies of one colour each as one body: the fewer there are, the faster they are drawn.
 function painted(bodies) {
-    const parts = bodies.map(([geometry, colour]) => [geometry.index ? geometry.toNonIndexed() : geometry, new THREE.Color(colour)]), whole = new THREE.BufferGeometry();
+    const parts = bodies.map(([geometry, colour]) => [geometry, new THREE.Color(colour)]), whole = new THREE.BufferGeometry(), corners = [];
+    let before = 0;
+    for (const [one] of parts) {
+        const count = one.attributes.position.count;
+        corners.push(...Array.from(one.index ? one.index.array : { length: count }, (corner, i) => before + (one.index ? corner : i)));
+        before += count;
+    }
+    whole.setIndex(corners);
     for (const name of ["position", "normal"]) whole.setAttribute(name, new THREE.BufferAttribute(Float32Array.from(parts.flatMap(([one]) => Array.from(one.attributes[name].array))), 3));
     whole.setAttribute("color", new THREE.BufferAttribute(Float32Array.from(parts.flatMap(([one, colour]) => Array.from({ length: one.attributes.position.count }, () => colour.toArray()).flat())), 3));
     return whole;
@@ -406,7 +413,7 @@ function painted(bodies) {
 
 // A body of two colours, which change at the planes of its axes.
 function quartered(geometry, one, other) {
-    const whole = painted([[geometry, one]]), at = whole.attributes.position, tint = new THREE.Color(other);
+    const whole = painted([[geometry.toNonIndexed(), one]]), at = whole.attributes.position, tint = new THREE.Color(other);
     for (let face = 0; face < at.count; face += 3) {
         const middle = (k) => at.getComponent(face, k) + at.getComponent(face + 1, k) + at.getComponent(face + 2, k);
         for (let i = 0; i < 3 && middle(0) > 0 === middle(2) > 0; i++) tint.toArray(whole.attributes.color.array, 3 * (face + i));
@@ -420,17 +427,16 @@ function surface(kit, colour, profileOf) {
     let mesh = null, made = "";
     for (let i = 0; i < count; i++) lines.push(new Stroke(kit, i ? mix(colour, kit.background, 0.35) : colour, i ? 1 : 2));
     return (state) => {
-        const { profile, at } = profileOf(state), key = JSON.stringify([profile, kit.flat]);
+        const { profile, at } = profileOf(state), key = JSON.stringify([profile, at]);
         const up = kit.flat ? [0, 1, 0] : [0, 0, 1], on = (a, [r, h]) => vec.along(at, h, up, r, kit.flat ? [a ? -1 : 1, 0, 0] : [Math.cos(a), Math.sin(a), 0]);
         if (kit.flat) {
             lines[0].set([...profile.map((p) => on(Math.PI, p)).reverse(), ...profile.map((p) => on(0, p))]);
             return;
         }
-        if (key !== made) {
-            if (mesh) { kit.root.remove(mesh); mesh.geometry.dispose(); }
-            mesh = kit.mesh(turned(new THREE.LatheGeometry(profile.map(([r, h]) => new THREE.Vector2(r, h)), 64)), colour, { opacity: 0.22, casts: false });
-            made = key;
-        }
+        if (key === made) return;
+        if (mesh) { kit.root.remove(mesh); mesh.geometry.dispose(); }
+        mesh = kit.mesh(turned(new THREE.LatheGeometry(profile.map(([r, h]) => new THREE.Vector2(r, h)), 64)), colour, { opacity: 0.22, casts: false });
+        made = key;
         kit.place(mesh, at, AXES, 1, 1, 1);
         const edge = profile.length - 1;
         lines.forEach((line, i) => {
@@ -440,15 +446,16 @@ function surface(kit, colour, profileOf) {
     };
 }
 
+// Colours are those of the screen: every pixel of the picture is drawn here, and raising it to a power would take most of the time.
 const groundCode = {
     vertex: "uniform vec3 u, v, origin; varying vec2 place; varying vec3 world; void main() { vec4 at = modelMatrix * vec4(position, 1.0); world = at.xyz; place = vec2(dot(at.xyz - origin, u), dot(at.xyz - origin, v)); gl_Position = projectionMatrix * viewMatrix * at; }",
-    fragment: "uniform vec3 middle, ink, surface, far; uniform float unit, reach; varying vec2 place; varying vec3 world; float lines(float size) { vec2 g = place / size, w = fwidth(g); vec2 near = abs(fract(g - 0.5) - 0.5) / max(w, 1e-6); return (1.0 - min(min(near.x, near.y), 1.0)) * (1.0 - min(max(w.x, w.y) * 3.0, 1.0)); }" +
-        "void main() { float fade = 1.0 - smoothstep(0.3 * reach, reach, distance(world, middle)); float line = max(0.45 * lines(unit), lines(5.0 * unit)); gl_FragColor = vec4(mix(far, mix(surface, ink, line), fade), 1.0);\n#include <colorspace_fragment>\n}",
+    fragment: "uniform vec3 middle, ink, surface, far; uniform float unit, reach; varying vec2 place; varying vec3 world; float lines(float size, vec2 pixel) { vec2 near = size * abs(fract(place / size - 0.5) - 0.5) / pixel; return (1.0 - min(min(near.x, near.y), 1.0)) * (1.0 - min(max(pixel.x, pixel.y) * 3.0 / size, 1.0)); }" +
+        "void main() { vec2 pixel = max(fwidth(place), 1e-6 * unit); float fade = 1.0 - smoothstep(0.3 * reach, reach, distance(world, middle)), line = max(0.45 * lines(unit, pixel), lines(5.0 * unit, pixel)); gl_FragColor = vec4(mix(far, mix(surface, ink, line), fade), 1.0); }",
 };
 
 // The ground: a grid that fades into the background. In the plane, lines only.
 function plane(kit, s) {
-    const tone = kit.colour(s, "grey"), colour = (c) => new THREE.Color(c), fixed = s.width !== undefined;
+    const tone = kit.colour(s, "grey"), colour = (c) => new THREE.Color(c).convertLinearToSRGB(), fixed = s.width !== undefined;
     const uniforms = { u: { value: new THREE.Vector3() }, v: { value: new THREE.Vector3() }, origin: { value: new THREE.Vector3() }, middle: { value: new THREE.Vector3() }, unit: { value: 1 }, reach: { value: 1 },
         ink: { value: colour(mix(tone, kit.background, kit.flat ? 0.68 : 0.45)) }, surface: { value: colour(kit.flat ? kit.background : mix(tone, kit.background, kit.dark ? 0.86 : 0.84)) }, far: { value: colour(kit.background) } };
     const material = new THREE.ShaderMaterial({ uniforms, vertexShader: groundCode.vertex, fragmentShader: groundCode.fragment, depthWrite: false, depthTest: false, side: THREE.DoubleSide });
