@@ -366,7 +366,10 @@ nh_status nh_contacts_decide(nh_run *run, double *node, double *inputs, bool fir
     find_implied(c);
     put_mode(run, node, inputs);
     status = engage(run, node, inputs, report);
-    if (status == NH_OK)
+    bool any_hit = !first; /* a start is on what holds as far as it is given */
+    for (int i = 0; i < c->layout.items; i++)
+        any_hit |= c->hit[i];
+    if (status == NH_OK && any_hit)
         status = nh_contacts_settle(run, node, inputs, report);
     if (status == NH_OK)
         *nh_contact_number_of_all(c, inputs, NH_ALL_ENERGY) = nh_contacts_energy(run, node, inputs);

@@ -194,6 +194,8 @@ static double error_within(nh_search *s, nh_search_point a, nh_search_point b)
     return error;
 }
 
+static const double far_from_end = 0.9;
+
 /* Whether an event stays away from zero in the whole interval. */
 static bool is_clear(nh_search *s, nh_search_point a, nh_search_point b)
 {
@@ -203,6 +205,9 @@ static bool is_clear(nh_search *s, nh_search_point a, nh_search_point b)
         low = fmin(low, s->side * c[i]);
         high = fmax(high, s->side * c[i]);
     }
+    /* of a mode that is far from its end, interpolation between the nodes tells nothing new */
+    if (nh_crossings_is_watched(s->w, s->event) && low > far_from_end * high)
+        return true;
     return low > clear * (high - low) && low > believable * error_within(s, a, b);
 }
 
@@ -378,7 +383,8 @@ static void look_at_event(nh_search *s, double *of)
             return;
         }
     }
-    if (of[OF_SIDE] != 0 && fabs(a.rate) <= 1e-6 * fabs(b.g) && nh_sign_of(b.g) == of[OF_SIDE] &&
+    if (of[OF_SIDE] != 0 && !nh_crossings_is_watched(w, e) && fabs(a.g) < 0.5 * fabs(b.g) &&
+        fabs(a.rate) <= 1e-6 * fabs(b.g) && nh_sign_of(b.g) == of[OF_SIDE] &&
         of[OF_LAST] != s->from[NODE_T] && nh_crossings_on_zero(w, e, s->from, a.g) &&
         !nh_crossings_on_zero(w, e, s->to, b.g))
         remark_touch(s, a); /* at the node itself */
@@ -421,7 +427,8 @@ bool nh_crossings_find(nh_run *run, double *kept, double *from, double *to)
                    .sloped = w->own || w->needs_slope};
     w->roots = 0;
     for (s.event = 0; s.event < w->events && !s.failed; s.event++)
-        if (w->looked_for[s.event] && !nh_contacts_mute(run, s.event))
+        if (w->looked_for[s.event] && !nh_crossings_is_told(w, s.event) &&
+            !nh_contacts_mute(run, s.event))
             look_at_event(&s, nh_crossings_of(kept, s.event));
     double end;
     if (!s.failed && nh_contacts_find_end(run, from, to, &s.event, &end)) {

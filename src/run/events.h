@@ -100,6 +100,13 @@ static inline bool nh_crossings_is_watched(const nh_crossings *w, int event)
     return event < w->model_events && event >= nh_problem_named_events(w->problem);
 }
 
+/* Whether it is told when a mode changes, and is no function to be looked at. */
+static inline bool nh_crossings_is_told(const nh_crossings *w, int event)
+{
+    return w->problem && event >= w->problem->model_events &&
+           event < nh_problem_named_events(w->problem);
+}
+
 static inline double *nh_crossings_kept(const nh_crossings *w, int member)
 {
     return w->kept + (size_t)member * w->kept_size;
