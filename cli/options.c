@@ -558,6 +558,19 @@ static const specification *specification_of(int code)
     return NULL;
 }
 
+/* Of the words that the usage begins with, the first one that was not given. */
+static void complain_missing(const command *asked, int given)
+{
+    const char *word = asked->operands;
+    for (int i = 0; i < given && strchr(word, ' '); i++)
+        word = strchr(word, ' ') + 1;
+    const int length = (int)strcspn(word, " ");
+    if (strncmp(word, "MODEL", (size_t)length) == 0)
+        complain("%s needs a MODEL: a shipped model's name or the path of a .nh file", asked->name);
+    else
+        complain("%s needs %.*s", asked->name, length, word);
+}
+
 static int count_operands(const options *given, const command *asked)
 {
     int count = given->operand_count;
@@ -567,7 +580,7 @@ static int count_operands(const options *given, const command *asked)
         complain("%s: unexpected argument '%s'", asked->name,
                  given->operands[asked->operands_most]);
     else
-        complain("%s needs a MODEL: a shipped model's name or the path of a .nh file", asked->name);
+        complain_missing(asked, count);
     return hint(asked);
 }
 

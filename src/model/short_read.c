@@ -388,25 +388,61 @@ static nh_passage *read_passage(reader *r)
     return passage;
 }
 
-/* draw NAME none, draw NAME SHAPE ..., where a short form has the name. */
-static void find_drawn(nh_outline *outline, nh_passage *passage)
+static bool is_shape(const char *word, size_t length)
 {
+    bool shape = false;
+    for (int i = 0; i < NH_DRAW_SHAPES; i++)
+        shape = shape || is_word(word, length, nh_shape_words_of[i].name);
+    return shape;
+}
+
+/* A part with a shape that does not exist, or a shape for a part that does not. */
+static void refuse_drawing(reader *r, const nh_passage *passage, const nh_short *part,
+                           const char *word, size_t length)
+{
+    const char *unknown = nh_arena_text(r->p.arena, word, length);
+    if (!unknown || r->p.lexer.status)
+        return;
+    nh_suggest suggest = nh_suggest_begin(unknown);
+    for (int i = 0; i < NH_DRAW_SHAPES && part; i++)
+        nh_suggest_offer(&suggest, nh_shape_words_of[i].name);
+    for (const nh_short *s = part ? NULL : r->outline->first; s; s = s->next)
+        nh_suggest_offer(&suggest, s->name);
+    nh_place place = part ? passage->drawing.place : passage->slice.place;
+    if (!part)
+        place.column += (int)(word - (r->outline->source->text + passage->slice.from));
+    if (part)
+        FAIL_HERE(r, place, "'%s' is no shape in which '%s' can be drawn%s", unknown, part->name,
+                  suggest.best ? nh_suggest_end(&suggest).text
+                               : "; expected 'none' or one such as 'box' or 'ball'");
+    else
+        FAIL_HERE(r, place, "no body, wheel or blade is called '%s'%s", unknown,
+                  nh_suggest_end(&suggest).text);
+}
+
+/* draw NAME none, draw NAME SHAPE ..., where a short form has the name. */
+static void find_drawn(reader *r, nh_passage *passage)
+{
+    const nh_outline *outline = r->outline;
     const char *text = outline->source->text;
     const char *name = text + passage->slice.from + strlen("draw");
     name += strspn(name, " \t");
     const size_t length = strcspn(name, " \t\r\n#");
     const char *next = text + passage->drawing.from;
     const size_t next_length = strspn(next, "abcdefghijklmnopqrstuvwxyz");
-    const bool none = is_word(next, next_length, "none");
-    bool shape = false;
-    for (int i = 0; i < NH_DRAW_SHAPES; i++)
-        shape = shape || is_word(next, next_length, nh_shape_words_of[i].name);
-    for (nh_short *s = outline->first; s; s = s->next)
-        if (is_word(name, length, s->name) && (none || (shape && (s->has & HAS(AT))))) {
-            passage->draws = s;
-            s->has &= ~NH_SHORT_BIT(NH_IS_DRAWN);
-            s->has |= NH_SHORT_BIT(NH_IS_REDRAWN);
-        }
+    const bool none = is_word(next, next_length, "none"), shape = is_shape(next, next_length);
+    const bool plain = is_shape(name, length) || is_word(name, length, "for");
+    nh_short *part = outline->first;
+    while (part && !is_word(name, length, part->name))
+        part = part->next;
+    if (part && (none || (shape && (part->has & HAS(AT))))) {
+        passage->draws = part;
+        part->has &= ~NH_SHORT_BIT(NH_IS_DRAWN);
+        part->has |= NH_SHORT_BIT(NH_IS_REDRAWN);
+    } else if (part && !plain && !shape && next_length > 0)
+        refuse_drawing(r, passage, part, next, next_length);
+    else if (!part && !plain && (none || shape))
+        refuse_drawing(r, passage, NULL, name, length);
 }
 
 /* frame.at: remembers that `at` of `frame` is used. */
@@ -467,7 +503,7 @@ static void read_passages(reader *r)
         s->has |= NH_SHORT_BIT(NH_IS_DRAWN) | (r->gravity.line ? NH_SHORT_BIT(NH_IS_FALLING) : 0);
     for (nh_passage *passage = outline->passage; passage; passage = passage->next)
         if (passage->kind == STATEMENT_DRAW && passage->drawing.from)
-            find_drawn(outline, passage);
+            find_drawn(r, passage);
     for (nh_passage *passage = outline->passage; passage && outline->first; passage = passage->next)
         note_uses(r, passage);
 }
