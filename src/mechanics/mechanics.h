@@ -64,6 +64,7 @@ typedef struct nh_mechanics {
     bool tree_constant;           /* whose coefficients are constants, */
     bool tree_homogeneous;        /* and so p = M v */
     double tree_products, dense_products; /* multiplications of the tree; of M's own elimination */
+    double forming_products;              /* ... and, about, those in the entries of M */
     int tree_entries;                     /* that M would have */
     bool mass_is_formed;                  /* `mass` has its entries */
     nh_elimination *motion_factors;       /* of M, K^T; K, 0: of a tree with constraints, or NULL */

@@ -42,10 +42,12 @@ void nh_tree_free(nh_tree *tree);
  * without these limits. */
 nh_elimination *nh_tree_eliminate(nh_tree *tree, double most, double *products);
 
-/* How many multiplications the elimination of the matrix itself takes, from its pattern, and its
- * *entries; at least that many if there are very many. 0 if the energy is not a quadratic form, or
- * if it is that of a large machine and has so many products of velocities that none of its parts
- * can be shorter than the matrix. */
-double nh_tree_dense_products(nh_graph *g, int n, nh_expr lagrangian, int *entries);
+/* How many multiplications the elimination of the matrix itself takes, from its pattern, its
+ * *entries, and about how many multiplications *forming it from the energy takes; at least that
+ * many if there are very many. 0 if the energy is not a quadratic form, or if it is that of a large
+ * machine and has so many products of velocities that none of its parts can be shorter than the
+ * matrix. */
+double nh_tree_dense_products(nh_graph *g, int n, nh_expr lagrangian, int *entries,
+                              double *forming);
 
 #endif

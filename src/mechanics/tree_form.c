@@ -236,9 +236,10 @@ enum { WORD = 64, PATTERN_MAX = 2000 }; /* velocities up to which patterns are c
 typedef struct patterns {
     reading r;
     size_t words;
-    word **of;    /* [size] the velocities on which a node of first degree depends; NULL: none */
-    word *dense;  /* [n][words] the pattern of M */
-    double terms; /* products of two velocities in the energy */
+    word **of;      /* [size] the velocities on which a node of first degree depends; NULL: none */
+    word *dense;    /* [n][words] the pattern of M */
+    double terms;   /* products of two velocities in the energy */
+    double forming; /* multiplications that expand them into entries of M, about */
 } patterns;
 
 static void join(patterns *p, nh_expr a, nh_expr b)
@@ -247,6 +248,27 @@ static void join(patterns *p, nh_expr a, nh_expr b)
     for (int i = 0; x && y && i < p->r.t->n; i++)
         for (size_t k = 0; x[i / WORD] >> i % WORD & 1 && k < p->words; k++)
             p->dense[(size_t)i * p->words + k] |= y[k];
+}
+
+static double width_of(const patterns *p, nh_expr e)
+{
+    double width = 0;
+    for (int i = 0; p->of[e] && i < p->r.t->n; i++)
+        width += p->of[e][i / WORD] >> i % WORD & 1;
+    return width;
+}
+
+/* A product of degree 2 in the velocities. */
+static void take_term(patterns *p, const nh_node *n)
+{
+    p->terms++;
+    for (size_t a = 0; a < n->count; a++)
+        for (size_t b = 0; b < n->count; b++)
+            if (a != b || n->operand[a].number == 2) {
+                const nh_expr x = n->operand[a].expr, y = n->operand[b].expr;
+                join(p, x, y);
+                p->forming += width_of(p, x) * width_of(p, y) / 2;
+            }
 }
 
 static bool find_patterns(patterns *p)
@@ -265,11 +287,7 @@ static bool find_patterns(patterns *p)
                 for (size_t w = 0; p->of[n.operand[k].expr] && w < p->words; w++)
                     p->of[e][w] |= p->of[n.operand[k].expr][w];
         } else if (p->r.degree[e] == 2 && n.kind == NH_PRODUCT) {
-            p->terms++;
-            for (size_t a = 0; a < n.count; a++)
-                for (size_t b = 0; b < n.count; b++)
-                    if (a != b || n.operand[a].number == 2)
-                        join(p, n.operand[a].expr, n.operand[b].expr);
+            take_term(p, &n);
         }
     }
     return true;
@@ -294,7 +312,7 @@ static double products_of(const patterns *p, int *entries)
     return ok ? work.products / 2 : 0;
 }
 
-double nh_tree_dense_products(nh_graph *g, int n, nh_expr lagrangian, int *entries)
+double nh_tree_dense_products(nh_graph *g, int n, nh_expr lagrangian, int *entries, double *forming)
 {
     nh_tree t = {.g = g, .n = n};
     patterns p = {.words = (size_t)n / WORD + 1};
@@ -304,6 +322,7 @@ double nh_tree_dense_products(nh_graph *g, int n, nh_expr lagrangian, int *entri
         p.dense = calloc((size_t)n * p.words, sizeof *p.dense);
         if (p.of && p.dense && find_patterns(&p))
             products = products_of(&p, entries);
+        *forming = p.forming;
         for (size_t e = 0; p.of && e < p.r.size; e++)
             free(p.of[e]);
         free(p.of);

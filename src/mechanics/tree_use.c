@@ -74,8 +74,8 @@ static nh_elimination *factors_of(nh_mechanics *s, const nh_expr *k, int m, doub
 static bool find_factors(nh_mechanics *s)
 {
     /* what M itself takes, as in nh_is_tree_shorter; where M is formed, that is compared later */
-    const double n = s->n;
-    const double most = s->n <= NH_DENSE_LOOKS_MAX ? HUGE_VAL : s->dense_products + n * n;
+    const double most =
+        s->n <= NH_DENSE_LOOKS_MAX ? HUGE_VAL : s->dense_products + s->forming_products;
     nh_expr *k = calloc((size_t)s->m + 1, sizeof *k);
     if (!k || !nest(s)) {
         free(k);
@@ -96,8 +96,10 @@ bool nh_look_for_tree(nh_mechanics *s)
 {
     if (s->n < TREE_MIN || s->problem->fixed)
         return true;
-    s->dense_products =
-        nh_tree_dense_products(s->g, s->n, s->problem->lagrangian, &s->tree_entries);
+    const double n = s->n;
+    s->dense_products = nh_tree_dense_products(s->g, s->n, s->problem->lagrangian, &s->tree_entries,
+                                               &s->forming_products);
+    s->forming_products = fmax(s->forming_products, n * n);
     if (s->dense_products <= TREE_DEGREE * (double)s->n)
         return true;
     nh_expr *before = calloc(root_count(s), sizeof *before);
@@ -133,7 +135,7 @@ static double cost_of_mass(nh_mechanics *s)
 
 bool nh_is_tree_shorter(nh_mechanics *s)
 {
-    const double n = s->n, mass = s->mass_is_formed ? cost_of_mass(s) : n * n;
+    const double mass = s->mass_is_formed ? cost_of_mass(s) : s->forming_products;
     return s->tree_products < s->dense_products + mass;
 }
 

@@ -261,14 +261,19 @@ static void note(nh_run *run, int64_t steps, double seconds)
             note_turn(run, steps, seconds);
         return;
     }
-    if (!t->compilation && t->seconds >= t->next_look && t->steps > t->last.steps) {
-        if (t->next_look > 0)
-            consider(run);
+    const bool looks = !t->compilation && t->seconds >= t->next_look && t->steps > t->last.steps;
+    if (!looks && !t->compilation)
+        return;
+    const double now = nh_clock_cpu();
+    if (looks && t->next_look > 0)
+        consider(run);
+    if (looks) {
         mark_look(t);
         t->next_look = 2 * t->seconds > FIRST_LOOK_SECONDS ? 2 * t->seconds : FIRST_LOOK_SECONDS;
     }
     if (t->compilation)
         await(run);
+    run->seconds -= nh_clock_cpu() - now; /* loading a kernel is no step */
 }
 
 /* ---- in the loop ---- */
@@ -294,9 +299,7 @@ static nh_status act(nh_run *run, const nh_stop *stop, nh_report *report)
     (void)report;
     if (!run->trial.open || run->steps == stop->from) /* within a step */
         return NH_OK;
-    const double now = nh_clock_cpu();
     note(run, run->steps - stop->from, nh_clock_seconds() - run->trial.begun);
-    run->seconds -= nh_clock_cpu() - now; /* loading a kernel is no step */
     return NH_OK;
 }
 

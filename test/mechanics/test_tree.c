@@ -96,6 +96,27 @@ static void check_growth(const char *format)
     CHECK(whole / half < 2.3); /* 8 for the elimination of a full matrix */
 }
 
+/* Bodies on hinges, whose axes alternate. Forming the matrix takes longer than eliminating it: of
+ * 48 links it takes 12 seconds, the tree one. */
+static void check_hinges(int links)
+{
+    char text[4 * TEXT];
+    size_t used = (size_t)snprintf(text, sizeof text,
+                                   "model hinges\ncoordinate a[1..%d] angle\nlet A0 = turn((1, 0, "
+                                   "0), 0), J0 = (0, 0, 0)\n",
+                                   links);
+    for (int i = 1; i <= links; i++)
+        used += (size_t)snprintf(
+            text + used, sizeof text - used,
+            "let A%d = A%d*turn((%d, %d, 0), a[%d]), J%d = J%d + A%d*(0, 0, -0.4)\n"
+            "body b%d mass 1 inertia (0.02, 0.03, 0.01) at J%d attitude A%d\n",
+            i, i - 1, i % 2, 1 - i % 2, i, i, i - 1, i, i, i, i);
+    snprintf(text + used, sizeof text - used, "gravity (0, 0, -9.81)\n");
+    nh_mechanics *s = derive(text);
+    CHECK(s->is_tree && !s->mass_is_formed);
+    nh_mechanics_free(s);
+}
+
 int main(void)
 {
     check_balance(absolute, true);
@@ -106,5 +127,6 @@ int main(void)
     check_growth(absolute);
     check_growth(relative);
     check_growth(turning);
+    check_hinges(44);
     return check_end();
 }
