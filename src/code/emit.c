@@ -333,12 +333,13 @@ static void sizes(nh_text *out, const nh_emission *what)
         "#define CONSTANT_MASS %d\n#define SEPARABLE %d\n#define AFFINE %d\n#define LINEAR %d\n"
         "#define COMPENSATED %d\n#define FLAT %d\n#define SLOPE_DEGREE (%d)\n#define NONIDEAL "
         "%d\n#define PLAIN_MOMENTUM %d\n#define DRIVER (%d)\n#define POSITIONS %d\n#define NG %d\n"
-        "#define NBG %d\n#define SURFACE_DEGREE (%d)\n#define ENERGY_SCALES %d\n#define NF %d\n",
+        "#define NBG %d\n#define SURFACE_DEGREE (%d)\n#define ENERGY_SCALES %d\n#define NF "
+        "%d\n#define SETTLES %d\n",
         what->lanes, s->n, s->m, s->nk, s->nb, what->memory, what->table_size,
         s->reaction_is_linear, s->constant_mass, s->separable, s->affine, s->linear,
         what->compensated, s->flat, s->slope_degree, s->nonideal, s->plain_momentum, s->driver,
         s->positions, s->ng, s->nb - s->b_first[s->m - s->positions], s->surface_degree,
-        s->energy_scales, s->nf);
+        s->energy_scales, s->nf, s->settles);
     nh_text_add_plain(out, "#define SIZE_OF_POSITIONS (");
     nh_emit_number(out, s->size_of_positions);
     nh_text_add_plain(out, ")\n");

@@ -21,6 +21,7 @@
 #define PLAIN_MOMENTUM (k->io->shape->plain_momentum)
 #define DRIVER (k->io->shape->driver)
 #define ENERGY_SCALES (k->io->shape->energy_scales)
+#define SETTLES (k->io->shape->settles)
 #define FLAT (k->io->shape->flat)
 #define SLOPE_DEGREE (k->io->shape->slope_degree)
 #define SURFACE_DEGREE (k->io->shape->surface_degree)

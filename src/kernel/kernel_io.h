@@ -36,6 +36,7 @@ typedef struct nh_shape {
     int plain_momentum; /* p = M v + constant, with a constant M */
     int driver;         /* of a coupled system, or -1 */
     int energy_scales;  /* energy is conserved and v may be scaled: energy = V(q) + s^2 T for s v */
+    int settles;        /* velocities are projected by SETTLE, which does without B */
     double size_of_positions; /* round-off of the conditions on positions moves coordinates by about
                                * one unit in the last place of this, however near zero they are;
                                * the only number, and the last field (method/precise_step.c) */

@@ -159,6 +159,9 @@ static ONCE int settle(kernel *k, scalar t, real *q, real *v, real before, real 
     if (SCALES) {
         CALL(SETTLE, t, q, v, 0, room);
         scale_velocity(k, k->memory[ENERGY_AT_START], before, room, v, kinetic, missing);
+    } else if (M > 0 && SETTLES) {
+        CALL(SETTLE, t, q, v, 0, room);
+        EACH(i, N) v[i] = room[i];
     } else if (M > 0 && AFFINE) {
         CALL(KICK, t, q, v, 0, room);
         CALL(PROJECT, t, q, v, room + N, room + N + NB + 1);

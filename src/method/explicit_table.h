@@ -151,7 +151,7 @@ static nh_fn_set explicit_skips(const nh_shape *s, const double *option)
     const nh_fn_set affine = NH_FN_BIT(PROJECT), nonlinear = NH_FN_BIT(CLOSE);
     const nh_fn_set plain = affine | nonlinear | NH_FN_BIT(KICK);
     const nh_fn_set surface = s->positions > 0 ? 0 : NH_FN_BIT(LAND);
-    if (s->energy_scales && option[2] == 0)
+    if ((s->energy_scales && option[2] == 0) || s->settles)
         return plain | surface;
     return NH_FN_BIT(SETTLE) | surface | (s->m == 0 ? plain : s->affine ? nonlinear : affine);
 }

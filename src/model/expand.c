@@ -2,6 +2,7 @@
 #include "model/arithmetic.h"
 #include "model/vector.h"
 
+#include "base/hash.h"
 #include "base/status.h"
 
 #include <inttypes.h>
@@ -20,6 +21,9 @@ void nh_expander_free(nh_expander *x)
     free(x->slot);
     free(x->term);
     free(x->part);
+    free(x->member);
+    x->member = NULL;
+    x->members = x->member_room = 0;
     x->slot = NULL;
     x->term = NULL;
     x->part = NULL;
@@ -72,6 +76,61 @@ static nh_value expand_index(nh_expander *x, const nh_ast *ast)
     return nh_number_value((double)index);
 }
 
+/* The value of r[i], which is expanded only once: sums of sums would take the square, or the cube,
+ * of their length. */
+struct nh_member_let {
+    const nh_symbol *symbol; /* NULL: free */
+    int64_t index;
+    nh_value value;
+};
+
+/* The place of r[index] in the table, or the free one where it belongs. */
+static struct nh_member_let *find_member(const nh_expander *x, const nh_symbol *symbol,
+                                         int64_t index)
+{
+    const int64_t key[] = {symbol->number, index};
+    size_t at = (size_t)nh_hash(NH_HASH_START, key, sizeof key) % x->member_room;
+    while (x->member[at].symbol && (x->member[at].symbol != symbol || x->member[at].index != index))
+        at = (at + 1) % x->member_room;
+    return x->member + at;
+}
+
+static void keep_member(nh_expander *x, const nh_symbol *symbol, int64_t index, nh_value value)
+{
+    if (3 * x->members >= 2 * x->member_room) {
+        nh_expander bigger = *x;
+        bigger.member_room = 2 * x->member_room + 16;
+        bigger.member = calloc(bigger.member_room, sizeof *bigger.member);
+        if (!bigger.member)
+            return; /* it will be expanded again */
+        for (size_t i = 0; i < x->member_room; i++)
+            if (x->member[i].symbol)
+                *find_member(&bigger, x->member[i].symbol, x->member[i].index) = x->member[i];
+        free(x->member);
+        x->member = bigger.member;
+        x->member_room = bigger.member_room;
+    }
+    *find_member(x, symbol, index) = (struct nh_member_let){symbol, index, value};
+    x->members++;
+}
+
+/* The body of a let or a function whose arguments are in their slots. */
+static nh_value expand_body(nh_expander *x, const nh_symbol *symbol, const nh_value *argument)
+{
+    if (!symbol->indexed || !x->graph || !x->families_settled || x->status)
+        return nh_expand(x, symbol->body);
+    const int64_t index = (int64_t)argument->number;
+    if (x->members > 0) {
+        const struct nh_member_let *known = find_member(x, symbol, index);
+        if (known->symbol)
+            return known->value;
+    }
+    const nh_value value = nh_expand(x, symbol->body);
+    if (!x->status)
+        keep_member(x, symbol, index, value);
+    return value;
+}
+
 /* A function: its arguments are expanded in the caller's frame, its body in a new one. */
 static nh_value expand_apply(nh_expander *x, const nh_ast *ast)
 {
@@ -85,7 +144,7 @@ static nh_value expand_apply(nh_expander *x, const nh_ast *ast)
             x->slot[i] = value;
     }
     x->base = inner;
-    nh_value value = nh_expand(x, ast->symbol->body);
+    nh_value value = expand_body(x, ast->symbol, x->slot + inner);
     nh_frame_close(x, caller);
     return value;
 }

@@ -50,6 +50,8 @@ typedef struct nh_expander {
 
     nh_value *let; /* the values known so far, and which are known */
     bool *let_known;
+    struct nh_member_let *member; /* hash table of members of indexed lets, r[i] (expand.c) */
+    size_t members, member_room;
     struct nh_input_use *input; /* by the number of the symbol: input_signals.c */
     nh_problem_input *problem_input;
     int inputs;

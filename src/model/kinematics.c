@@ -65,6 +65,28 @@ void nh_build_kinematics(nh_builder *b, const nh_statement *s, int64_t index)
     }
 }
 
+static nh_expr change_of_one(void *self, nh_graph *g, nh_input kind, uint32_t index)
+{
+    (void)g;
+    return kind == NH_V && index == *(const uint32_t *)self ? NH_ONE : NH_ZERO;
+}
+
+/* The derivative of a momentum by one velocity. Of long machines in forward mode, which leaves out
+ * the others, as many as the machine has. */
+static bool find_mass(nh_builder *b, nh_expr momentum, uint32_t index, nh_expr *out)
+{
+    enum { MANY = 40 };
+    nh_graph *g = b->problem->graph;
+    nh_partials row;
+    if (b->problem->velocities > MANY)
+        return nh_tangents(g, &momentum, 1, change_of_one, &index, out);
+    if (!nh_expr_gradient(g, momentum, NH_V, &row))
+        return false;
+    *out = nh_partial_of(&row, index);
+    nh_partials_free(&row);
+    return true;
+}
+
 double nh_mean_mass(nh_builder *b, const nh_partials *momenta, const double *q, const double *v,
                     int first, int count)
 {
@@ -72,11 +94,9 @@ double nh_mean_mass(nh_builder *b, const nh_partials *momenta, const double *q, 
     double trace = 0, value = 0;
     for (int i = 0; i < count; i++) {
         uint32_t index = (uint32_t)(first + i);
-        nh_partials row;
-        if (!nh_expr_gradient(g, nh_partial_of(momenta, index), NH_V, &row))
+        nh_expr second;
+        if (!find_mass(b, nh_partial_of(momenta, index), index, &second))
             return 1;
-        nh_expr second = nh_partial_of(&row, index);
-        nh_partials_free(&row);
         if (!nh_evaluate(g, &second, 1, 0, q, v, NULL, &value))
             nh_build_memory(b);
         trace += value;

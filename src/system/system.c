@@ -140,6 +140,8 @@ static bool shape_of_mechanics(nh_shape *s, const nh_mechanics *mechanics)
                     .driver = mechanics->facts.driver,
                     .energy_scales = mechanics->facts.keeps_energy && mechanics->facts.linear &&
                                      mechanics->facts.mechanical,
+                    .settles = mechanics->motion_factors && mechanics->facts.affine &&
+                               !mechanics->facts.nonideal,
                     .separable = mechanics->facts.separable,
                     .affine = mechanics->facts.affine,
                     .linear = mechanics->facts.linear};
