@@ -10,6 +10,8 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "playground"))
+from browser import Browser  # noqa: E402
 from harness import PATIENCE, Program, check, run_all, same
 from hostile_texts import TEXTS
 
@@ -109,6 +111,44 @@ def twenty_hostile_texts(program, folder):
     drawn(folder, path, 4, moving=1)
 
 
+def looked_at(browser, program, folder, model, at, *words):
+    path = os.path.join(folder, model + ".html")
+    program.json("run", model, *words, "--plot", path)
+    browser.page(1400, 900)
+    browser.open("file://" + path + at)
+    browser.until("document.documentElement.dataset.plots", "the plots of " + path)
+
+
+# The place of the dot in the first plot, and where these values are in a plot of the same size.
+DOT = """(() => { const data = JSON.parse(document.getElementById('data').textContent), spot = document.querySelector('.spot'), box = spot.getBoundingClientRect(), over = spot.parentElement.getBoundingClientRect();
+    const same = new Plots(document.getElementById('plots'), () => {}, () => 1); same.update(data, [runOf(data)]);
+    return new Promise((done) => requestAnimationFrame(() => { const plot = same.list[0].plot; done([box.left + box.width / 2 - over.left - plot.valToPos(%r, 'x'), box.top + box.height / 2 - over.top - plot.valToPos(%r, 'y')]); })); })()"""
+# How many pixels shadows change, how many show bodies, and how many do both.
+SHADES = """(() => { const data = JSON.parse(document.getElementById('data').textContent), canvas = document.createElement('canvas'), view = new SceneView(canvas, data.scene, { still: true, width: 300, height: 300, ratio: 1 });
+    view.setFrames(unpack(data.frames.t), data.frames.channels.map(unpack));
+    const shot = () => { view.draw(%r); return new Uint32Array(canvas.getContext('2d').getImageData(0, 0, 300, 300).data.buffer); }, whole = shot();
+    for (const [, shadow] of view.kit.shadows) shadow.material.opacity = 0;
+    const light = shot();
+    for (const [body] of view.kit.shadows) body.material.visible = false;
+    const empty = shot(), count = (wanted) => whole.reduce((sum, x, i) => sum + Number(wanted(x !== light[i], light[i] !== empty[i])), 0);
+    return [count((shade) => shade), count((shade, body) => body), count((shade, body) => shade && body)]; })()"""
+
+
+def a_page_in_use(program, folder):
+    """The dot of a path, panels of angles of different size, and shadows, which lie below the bodies."""
+    with Browser() as browser:
+        looked_at(browser, program, folder, "pendulum-cvt", "#t=3.5")
+        end = program.json("run", "pendulum-cvt", "--time", 3.5, "--no-estimate")["q"]
+        off = browser.evaluate(DOT % (end[0], end[1]))
+        check(max(map(abs, off)) < 2, f"the dot at t = 3.5 is {off} pixels away")
+        looked_at(browser, program, folder, "benchmark-bicycle", "#t=1")
+        titles = browser.evaluate("[...document.querySelectorAll('.u-title')].map((t) => t.textContent)")
+        same(titles.count("angles"), 3, f"panels of angles among {titles}")
+        looked_at(browser, program, folder, "heavy-top", "#t=1")
+        shade, body, both = browser.evaluate(SHADES % 1)
+        check(shade > 1000 and body > 1000 and both < 0.2 * shade, f"{shade} pixels of shadows, {body} of bodies, {both} of both")  # 0.034 at edges; 0.62 if drawn above
+
+
 def films_say_what_is_missing(program, folder):
     """Without the programs a film is refused before anything is computed."""
     done = program("run", "rolling-disk", "--plot", os.path.join(folder, "a.gif"), env={**os.environ, "PATH": folder})
@@ -129,7 +169,7 @@ def main():
     program = Program(sys.argv[1])
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         cases = [(f.__name__, lambda f=f: f(program, folder)) for f in (a_run, a_comparison, orders, texts_stay_texts,
-                                                                  twenty_hostile_texts, films_say_what_is_missing)]
+                                                                  twenty_hostile_texts, a_page_in_use, films_say_what_is_missing)]
         return run_all(cases)
 
 
