@@ -432,8 +432,12 @@ static nh_status fit(nh_fit *f, const nh_system *system, nh_report *report)
                        "this build of nonholo has no LAPACK, which this needs: install "
                        "liblapack-dev and build again ('nonholo --version' tells what is built "
                        "in)");
-    if (f->options.unknowns < 1 || f->options.runs < 1)
-        return nh_fail(report, NH_BAD_ARGUMENT, "a fit needs unknowns and data");
+    bool given =
+        f->options.unknowns > 0 && f->options.runs > 0 && f->options.unknown && f->options.data;
+    for (int i = 0; given && i < f->options.unknowns; i++)
+        given = f->options.unknown[i].name != NULL;
+    if (!given)
+        return nh_fail(report, NH_BAD_ARGUMENT, "a fit needs unknowns, with names, and data");
     nh_status status = nh_fit_problem_begin(&f->p, system, &f->options, &f->remarks, report);
     if (status == NH_OK)
         status = allocate(f, report);

@@ -479,6 +479,13 @@ static nh_status refuse(const nh_pieces *p, const nh_optimise_options *o, nh_rep
         return nh_fail(report, NH_NOT_APPLICABLE,
                        "%s consists of C functions, which cannot be differentiated; models can",
                        p->base->name);
+    bool named = o->controls >= 0 && o->varied >= 0;
+    for (int i = 0; i < o->controls && named; i++)
+        named = o->control && o->control[i].name;
+    for (int i = 0; i < o->varied && named; i++)
+        named = o->vary && o->vary[i].name;
+    if (!named)
+        return nh_fail(report, NH_BAD_ARGUMENT, "what is chosen needs names");
     if (o->controls == 0 && o->varied == 0)
         return nh_fail(report, NH_BAD_ARGUMENT,
                        "nothing is left to choose: name inputs as controls, or parameters or start "
