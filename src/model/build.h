@@ -131,6 +131,8 @@ void nh_build_pace(nh_builder *b, const nh_statement *s, int64_t index);
 
 /* piecewise.c: the kinks that affect the motion. */
 void nh_find_kinks(nh_builder *b);
+/* An expression that changes its sign where a part of another one is chosen; NH_ONE if none is. */
+nh_expr nh_choices_of(nh_builder *b, nh_expr e);
 
 /* event.c: the natural length of a run, and the changes at events, which are built when all events
  * are known. */

@@ -515,8 +515,11 @@ static nh_expr watched_of(nh_builder *b, int index)
     return nh_subtract(g, size, given_number(b, number_of(b->problem, index, NH_ITEM_EDGE)));
 }
 
+/* Positive as long as the limit is; for a closed contact, what changes its sign at a corner. */
 static nh_expr limit_watched(nh_builder *b, const nh_problem_item *item)
 {
+    if (item->contact)
+        return item->hold == NH_HOLD_FIRM ? nh_choices_of(b, item->gap) : NH_ONE;
     const bool firm = nh_holds(item->hold);
     return item->bilateral && item->hold != NH_HOLD_NONE
                ? with_values(b, firm ? item->still[0] : item->limit[0])
@@ -554,7 +557,8 @@ static void add_watched_events(nh_builder *b)
         p->event[e].value = with_values(b, p->event[e].value);
     for (int i = 0; i < p->items && !b->x.status; i++) {
         add_event(b, p->item[i].name, "changes", watched_of(b, i), -1);
-        add_event(b, p->item[i].name, "has no limit", limit_watched(b, p->item + i), -1);
+        add_event(b, p->item[i].name, "has no limit", limit_watched(b, p->item + i),
+                  p->item[i].contact ? 0 : -1);
     }
 }
 

@@ -225,6 +225,26 @@ static void add_kinks_below(nh_builder *b, const nh_expr *root, size_t count, bo
     free(order);
 }
 
+nh_expr nh_choices_of(nh_builder *b, nh_expr e)
+{
+    nh_graph *g = b->problem->graph;
+    nh_expr *order = NULL, found[8], product = NH_ONE;
+    size_t reached = 0, count = 0;
+    if (!nh_reach(g, &e, 1, &order, &reached))
+        nh_build_memory(b);
+    for (size_t i = 0; i < reached && count < 8 && !b->x.status; i++) {
+        const nh_node n = nh_look(g, order[i]);
+        bool is_new = n.kind == NH_CALL2 && (n.which == NH_WHEN || n.which == NH_UNLESS) &&
+                      nh_depends(g, n.operand[0].expr, NH_Q); /* at given times contacts jump */
+        for (size_t k = 0; k < count; k++)
+            is_new &= found[k] != n.operand[0].expr;
+        if (is_new)
+            product = nh_multiply(g, product, found[count++] = n.operand[0].expr);
+    }
+    free(order);
+    return product;
+}
+
 /* Where contacts and grips change with the motion is found by the functions that are watched. */
 static void add_kinks_of_item(nh_builder *b, const nh_problem_item *item)
 {

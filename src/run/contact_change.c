@@ -18,8 +18,10 @@ bool nh_contacts_note(nh_run *run, int event)
     if (watched < 0 || watched >= NH_WATCHED * c->layout.items)
         return false;
     /* that a mode ends in which reactions are not determined concerns no item by itself */
-    c->crossed[watched / NH_WATCHED] = !nh_contacts_mute(run, event);
-    c->excluded[watched / NH_WATCHED] |= watched % NH_WATCHED == 1;
+    const int item = watched / NH_WATCHED, second = watched % NH_WATCHED == 1;
+    if (!second || !c->problem->item[item].contact)
+        c->crossed[item] = !nh_contacts_mute(run, event);
+    c->excluded[item] |= second;
     return true;
 }
 
@@ -94,8 +96,12 @@ void nh_contacts_set_sides(const nh_run *run, double *kept, const double *inputs
         const bool below = c->problem->item[i].components == 2 && nh_slips(c->hold[i]) &&
                            speed * speed < of[NH_ITEM_EDGE];
         for (int e = 0; e < NH_WATCHED; e++) {
-            nh_crossings_of(kept, first + e)[OF_SIDE] = 1;
-            nh_crossings_of(kept, first + e)[OF_YOUNG] = 1;
+            /* corners are passed in any direction */
+            const bool corner = e == 1 && c->problem->item[i].contact,
+                       stays = nh_holds(c->before[i]) && nh_holds(c->hold[i]);
+            if (!corner || !stays)
+                nh_crossings_of(kept, first + e)[OF_SIDE] = !corner;
+            nh_crossings_of(kept, first + e)[OF_YOUNG] = !corner;
         }
         if (below) {
             nh_crossings_of(kept, first)[OF_SIDE] = -1;
@@ -318,10 +324,43 @@ static void release(nh_contacts *c, const double *node)
     }
 }
 
-/* What held before; false where a limit has become negative. */
+/* Whether the direction of a contact jumps where parts of its gap are chosen. */
+static bool is_corner(nh_run *run, const double *node, const double *inputs, int item)
+{
+    static const double beside = 1e-6, jump = 1e-3;
+    nh_contacts *c = run->contacts;
+    const int n = c->layout.n, row = c->row_of[item];
+    double *near = run->crossings->at, *K = c->observed, change = 0, size = 0;
+    for (int side = -1; side <= 1; side += 2) {
+        memcpy(near, node, run->crossings->node_size * sizeof *near);
+        for (int i = 0; i < run->system->coordinates; i++)
+            near[NODE_Q + i] += side * beside * run->step * node[NODE_Q + n + i];
+        nh_contacts_evaluate(run, near, inputs);
+        for (int i = 0; i < n; i++) {
+            const double at = nh_contact_row_at(c, row).K[i];
+            K[i] = side < 0 ? at : K[i];
+            change = fmax(change, fabs(at - K[i]));
+            size = fmax(size, fabs(at));
+        }
+    }
+    return change > jump * size;
+}
+
+/* What held before; false at a corner, and where a limit has become negative. */
 static bool take_before(nh_event_walk *k, const double *node, const double *inputs)
 {
     nh_contacts *c = k->run->contacts;
+    for (int i = 0; i < c->layout.items; i++)
+        if (c->excluded[i] && c->problem->item[i].contact) {
+            c->excluded[i] = false;
+            if (!is_corner(k->run, node, inputs, i))
+                continue;
+            nh_fail(&c->report, NH_NOT_CONVERGED,
+                    "t = %.10g: the closed contact '%s' passes a corner of its gap, where the "
+                    "direction of its force jumps; use a gap that is smooth, or two contacts",
+                    node[NODE_T], c->problem->item[i].name);
+            return fails(k, node[NODE_T]);
+        }
     for (int i = 0; i < c->layout.items; i++) {
         c->before[i] = c->was[i] =
             (nh_hold)nh_contact_numbers_of(c, (double *)inputs, i)[NH_ITEM_HOLD];

@@ -41,7 +41,7 @@ def command(case):
 def values_of(found):
     """What the result of a run says, by the names that cases use."""
     values = dict(zip(found["coordinates"] + found["velocities"], found["q"] + found["v"]), **found["observables"])
-    values["t"] = found["t"]
+    values.update({"t": found["t"], "energy": found["energy"]})
     values["lost"] = sum(value for name, value in found["observables"].items() if name.endswith(".dissipated"))
     number = collections.Counter()
     for event in found["events"]:
