@@ -28,17 +28,18 @@ function fillSections(select, events) {
 
 function showFacts(list, system) {
     const add = (term, text) => { if (text) { element("dt", { textContent: term }, list); element("dd", { textContent: text }, list); } };
+    const typeset = (texts) => texts.map((text) => text.replace(/[A-Za-z_]\w*(\.\w+)*'*/g, printed));
     list.textContent = "";
-    add("coordinates", system.coordinates.map(printed).join(", "));
-    add("constraints", system.constraints.join(", "));
+    add("coordinates", typeset(system.coordinates).join(", "));
+    add("constraints", typeset(system.constraints).join(", "));
     add("on positions", system.positions ? String(system.positions) : "");
     add("mass matrix", system.mass);
     add("energy", system.keeps_energy ? "conserved" : "changes");
     add("reversible", system.reversible ? "yes" : "not known to be");
-    add("conserved", system.integrals.join(", "));
-    add("surfaces", system.surfaces.map((text) => text + " = constant").join(", "));
-    add("events", system.events.join(", "));
-    add("inputs", system.inputs.join(", "));
+    add("conserved", typeset(system.integrals).join(", "));
+    add("surfaces", typeset(system.surfaces).map((text) => text + " = constant").join(", "));
+    add("events", typeset(system.events).join(", "));
+    add("inputs", typeset(system.inputs).join(", "));
     if (system.advice) add("advice", system.advice.method + ": " + system.advice.reason);
     if (system.fast) add("faster", system.fast.method + ": " + system.fast.reason);
 }
