@@ -113,6 +113,12 @@ static void event_moves(const nh_run *run, int event, const double *node, const 
     take_node(run, node, block);
 }
 
+/* How the end of a step moves: it stays where it is unless times are stretched. */
+static double end_move(const nh_tangent *t, int pass, int direction, double time)
+{
+    return t->stretch ? t->stretch[pass * NH_DUAL_PLACES + direction] * (time - t->origin) : 0;
+}
+
 /* ---- steps that the method chooses ---- */
 
 void nh_tangent_begin_own(nh_run *run, double time)
@@ -122,7 +128,7 @@ void nh_tangent_begin_own(nh_run *run, double time)
 }
 
 /* The own steps keep their lengths: after an event all of them move with it, and the state at the
- * fixed time at which they are left is one between two of them. */
+ * time at which they are left is one between two of them. */
 static bool reach(nh_run *run, int member, double time)
 {
     nh_tangent *t = run->tangents;
@@ -134,14 +140,15 @@ static bool reach(nh_run *run, int member, double time)
                *moves = moves_of(t, t->time, member, pass), shorter[NH_DUAL_PLACES] = {0};
         nh_kernel_io io = nh_tangent_arguments(run, block, &leg, 0);
         for (int d = 0; d < WIDTH; d++)
-            shorter[d] = -moves[d];
+            shorter[d] = end_move(t, pass, d, time) - moves[d];
         io.time_moves = moves;
         io.step_moves = shorter;
         io.bound = nh_switches_bound(run);
         memcpy(t->at, block, t->block_size * sizeof *block);
         if (nh_tangent_take_steps(run, &io, block, t->at, 1) != NH_KERNEL_OK)
             return false;
-        memset(moves, 0, WIDTH * sizeof *moves);
+        for (int d = 0; d < WIDTH; d++)
+            moves[d] = end_move(t, pass, d, time);
     }
     t->reached = time;
     return true;
@@ -311,24 +318,26 @@ bool nh_tangent_step(nh_run *run, const group *g, const nh_leg *leg, const doubl
                      nh_step_failure *f)
 {
     nh_tangent *t = run->tangents;
+    const double end = nh_clock_at(&leg->clock, leg->to);
     for (int pass = 0; t && pass < t->passes; pass++) {
         const int member = g->first_member;
         double *block = nh_tangent_block(t, member, pass);
-        double *moves = moves_of(t, t->time, member, pass), shorter[NH_DUAL_PLACES] = {0};
-        nh_kernel_io io = nh_tangent_arguments(run, block, leg, leg->from);
-        for (int d = 0; d < WIDTH; d++)
-            shorter[d] = -moves[d];
+        double *moves = moves_of(t, t->time, member, pass), longer[NH_DUAL_PLACES] = {0};
         double begins[NH_DUAL_PLACES] = {0};
-        for (int d = 0; d < WIDTH; d++) /* the clock counts steps from its own time */
-            begins[d] = moves[d] * (1 + (double)leg->from);
+        nh_kernel_io io = nh_tangent_arguments(run, block, leg, leg->from);
+        for (int d = 0; d < WIDTH; d++) {
+            longer[d] = (end_move(t, pass, d, end) - moves[d]) / (double)(leg->to - leg->from);
+            begins[d] = moves[d] - (double)leg->from * longer[d]; /* of the clock's own time */
+        }
         io.time_moves = begins;
-        io.step_moves = shorter;
+        io.step_moves = longer;
         memcpy(t->at, block, t->block_size * sizeof *block);
         if (nh_tangent_take_steps(run, &io, block, t->at, leg->to - leg->from) != NH_KERNEL_OK) {
             *f = (nh_step_failure){NH_FAILED_TANGENT, io.index, member, 0, 0};
             return false;
         }
-        memset(moves, 0, WIDTH * sizeof *moves);
+        for (int d = 0; d < WIDTH; d++)
+            moves[d] = end_move(t, pass, d, end);
         take_node(run, node, block);
     }
     return true;

@@ -148,8 +148,30 @@ def sums_of_costs(program, folder):
     near(r["cost"], end ** 2 + 0.5 * 4 * end ** 2 / 3, 1e-9, "cost")
 
 
+def free_time_with_events(program, folder):
+    """A ball falls by 1, bounces and is at 0.5 for the second time; its distance takes the least push, which is constant between the
+    bounces, where the ball loses a tenth of its speed along the floor."""
+    ball = """model ball
+coordinate x, z
+input u = 0
+lagrangian (x'^2 + z'^2)/2 - 9.81*z
+force x = u
+event floor: z falling
+when floor: z' = -0.8*z', x' = 0.9*x'
+start z = 1
+"""
+    r = optimum(program, folder, ball, "--control", "u", "--end", "x=2,z=0.5", "--time", "0.9:1.1", "--tries", "3")
+    fall, up = math.sqrt(2 / 9.81), 0.8 * math.sqrt(2 * 9.81)
+    near(r["time"], fall + (up + math.sqrt(up**2 - 9.81)) / 9.81, 1e-9, "time")
+    check(r["slope"] < 1e-8 and r["violation"] < 1e-12, f"slope {r['slope']}")
+
+
 def what_is_varied(program, folder):
-    """The mass that a given push moves by 1: m = integral (T - t) u dt = 2; and the start from which it gets there."""
+    """The mass that a given push moves by 1: m = integral (T - t) u dt = 2; a length on which the mass depends; and the start from
+    which it gets there."""
+    rod = CART.replace("m = 1", "r = 1, m = r^3/4")
+    r = optimum(program, folder, rod, "--vary", "r=0.1:10", "--input", "u=1", "--minimise", "0", "--time", "2", "--end", "x=1")
+    near(r["varied"]["r"], 2, 1e-9, "length")
     r = optimum(program, folder, CART, "--vary", "m=0.1:10", "--set", "m=1", "--input", "u=1", "--minimise", "0", "--time", "2", "--end", "x=1")
     near(r["varied"]["m"], 2, 1e-9, "mass")
     r = optimum(program, folder, CART, "--control", "u", "--vary", "start x'=-5:5", "--time", "2", "--end", "x=1,x'=0.5")
