@@ -54,7 +54,8 @@ static nh_status measure(const verification *x, const nh_system *system, nh_run 
 }
 
 /* Start values are assigned in addition to those that are given. In a system with constraints the
- * model's `start solve` finds the others, or else they are the nearest ones, with this one kept. */
+ * model's `start solve` finds the others, or else, also if the start is projected, they are the
+ * nearest ones, with this one kept. */
 static nh_status find_start(const verification *x, const nh_system *system, const nh_varied *by,
                             double value, double *q, double *v, nh_report *report)
 {
@@ -65,7 +66,8 @@ static nh_status find_start(const verification *x, const nh_system *system, cons
         nh_text_add(&text, "%s%s%s=%.17g", how.assignments ? how.assignments : "",
                     how.assignments ? ", " : "", entry, value);
         how.assignments = text.data;
-        if (system->constraints > 0 && !x->solves) {
+        const bool projects = how.project || how.keep || how.solve;
+        if (system->constraints > 0 && !how.solve && (!x->solves || projects)) {
             how.project = true;
             if (by->kind == NH_BY_VELOCITY || system->shape.positions > 0)
                 how.keep = entry;
