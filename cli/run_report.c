@@ -92,6 +92,32 @@ static void print_columns(const run_job *job, int width, int first, int count)
         printf("  %-*s  (%d more; -o FILE.csv and --json show all)\n", width, "...", count - SHOWN);
 }
 
+/* Differences have errors of their own, of round-off and of growth, which say how much to expect.
+ */
+static void print_verified(const run_job *job, int width)
+{
+    const nh_sensitivity *s = job->sensitivity;
+    const nh_verified *v = &job->verified;
+    const int left = nh_sensitivity_variables(s) - v->checked;
+    if (v->worst < 0) {
+        printf("  %-*s  nothing: values of inputs and turns are not compared with differences\n",
+               width, "verified");
+        return;
+    }
+    printf("  %-*s  differences of the program are within %.2g, relative; least so by %s\n", width,
+           "verified", v->difference, nh_sensitivity_variable(s, v->worst)->name);
+    if (v->difference > 1e-9 && v->doubt > 0.1 * v->difference)
+        printf(
+            "  %-*s  differences with other increments are %.1g from these, so no better known\n",
+            width, "", v->doubt);
+    else if (v->difference > 1e-9 && job->plan->tolerance > 0)
+        printf("  %-*s  in them the method chooses its steps anew; a smaller tolerance helps\n",
+               width, "");
+    if (left > 0)
+        printf("  %-*s  not compared: %d inputs, turns, and start values that belong to others\n",
+               width, "", left);
+}
+
 /* The derivatives at the end, as many as fit; files and JSON have all. */
 static void print_derivatives(const run_job *job, int width)
 {
@@ -115,13 +141,8 @@ static void print_derivatives(const run_job *job, int width)
                outputs, variables);
     printf("  %-*s  of the map that the steps compute; start values follow the parameters%s\n",
            width, "derivatives", job->plan->tolerance > 0 ? "; its own steps are kept" : "");
-    const nh_verified *v = &job->verified;
-    if (job->verifies && v->worst >= 0)
-        printf("  %-*s  differences of the program are within %.2g, relative; least so by %s\n",
-               width, "verified", v->difference, nh_sensitivity_variable(s, v->worst)->name);
-    else if (job->verifies)
-        printf("  %-*s  nothing: values of inputs and turns are not compared with differences\n",
-               width, "verified");
+    if (job->verifies)
+        print_verified(job, width);
 }
 
 /* One digit, since it is an estimate. Below 1e-11 it is mostly rounding. */
@@ -295,6 +316,7 @@ static void print_verified_json(json *j, const run_job *job)
     json_text(j, "worst",
               v->worst >= 0 ? nh_sensitivity_variable(job->sensitivity, v->worst)->name : NULL);
     json_integer(j, "checked", v->checked);
+    json_real(j, "doubt", v->worst >= 0 ? v->doubt : NAN);
     json_close_object(j);
 }
 

@@ -23,6 +23,7 @@ typedef struct verification {
     int coordinates, velocities, observables, plain; /* plain: coordinates before rotations */
     bool solves;                                     /* the model says `start solve` */
     double *side[4];                                 /* ends at +-h, +-2h: q v energy observables */
+    double *estimate;                                /* [INCREMENTS][outputs] */
 } verification;
 
 /* ---- the end of a run ---- */
@@ -116,40 +117,70 @@ static int place_of(const verification *x, int output)
     return x->coordinates + output - directions;
 }
 
-static double difference(const verification *x, const double *derivative, int variable, double h)
+static double difference(const verification *x, const double *derivative, int variable, double h,
+                         double *estimate)
 {
     double most = 0, off = 0;
     for (int o = 0; o < x->s->outputs; o++) {
         const int at = place_of(x, o);
         const double d = derivative[o * x->s->count + variable];
         most = fmax(most, fabs(d));
+        estimate[o] = 0;
         if (at < 0)
             continue;
         const double once = (x->side[0][at] - x->side[1][at]) / (2 * h),
                      twice = (x->side[2][at] - x->side[3][at]) / (4 * h);
-        off = fmax(off, fabs((4 * once - twice) / 3 - d));
+        estimate[o] = (4 * once - twice) / 3;
+        off = fmax(off, fabs(estimate[o] - d));
     }
     return off / fmax(1, most);
 }
 
+/* How much the differences themselves are in doubt: how far the best ones are from those of the
+ * increment that agrees with them most. */
+static double doubt_of(const verification *x, const double *derivative, int variable,
+                       const double *off, int best)
+{
+    const int outputs = x->s->outputs;
+    double least = INFINITY;
+    for (int i = 0; i < INCREMENTS; i++) {
+        double apart = 0, most = 1;
+        for (int o = 0; o < outputs; o++) {
+            const double *by = x->estimate + o;
+            apart = fmax(apart, fabs(by[i * outputs] - by[best * outputs]));
+            most = fmax(most, fabs(derivative[o * x->s->count + variable]));
+        }
+        if (i != best && isfinite(off[i]))
+            least = fmin(least, apart / most);
+    }
+    return isfinite(least) ? least : 0;
+}
+
 static nh_status verify_one(const verification *x, const double *derivative, int variable,
-                            double *best, nh_report *report)
+                            double *best, double *doubt, nh_report *report)
 {
     static const double times[] = {1, -1, 2, -2};
     const nh_varied *by = x->s->variable + variable;
     const double size = by->value != 0 ? fabs(by->value) : 1;
+    double off[INCREMENTS];
+    int which = 0;
     nh_status status = NH_OK;
     *best = INFINITY;
+    for (int i = 0; i < INCREMENTS; i++)
+        off[i] = INFINITY;
     for (int i = 0; i < INCREMENTS && status == NH_OK && !(*best < enough); i++) {
         const double h = increment[i] * size;
         nh_status found = NH_OK;
         for (int k = 0; k < 4 && found == NH_OK; k++)
             found = find_end(x, by, by->value + times[k] * h, x->side[k], report);
-        if (found == NH_OK)
-            *best = fmin(*best, difference(x, derivative, variable, h));
-        else if (found == NH_NO_MEMORY || i == INCREMENTS - 1)
+        if (found == NH_OK) {
+            off[i] = difference(x, derivative, variable, h, x->estimate + i * x->s->outputs);
+            which = off[i] < off[which] ? i : which;
+            *best = off[which];
+        } else if (found == NH_NO_MEMORY || i == INCREMENTS - 1)
             status = isfinite(*best) ? NH_OK : found;
     }
+    *doubt = doubt_of(x, derivative, variable, off, which);
     return status;
 }
 
@@ -161,13 +192,18 @@ static nh_status verify_all(verification *x, const double *derivative, nh_verifi
     nh_status status = NH_OK;
     for (int k = 0; k < x->s->count && status == NH_OK; k++) {
         const nh_varied *by = x->s->variable + k;
-        double off;
+        double off, doubt;
         if (by->kind == NH_BY_INPUT || isnan(by->value) || strchr(by->name, '.'))
             continue; /* no single number of the command line */
-        status = verify_one(x, derivative, k, &off, report);
+        status = verify_one(x, derivative, k, &off, &doubt, report);
+        if (status == NH_BAD_START) { /* no command gives the start that belongs to this value */
+            status = NH_OK;
+            continue;
+        }
         out->checked++;
         if (status == NH_OK && !(off <= out->difference)) {
             out->difference = off;
+            out->doubt = doubt;
             out->worst = k;
         }
     }
@@ -200,11 +236,12 @@ nh_status nh_sensitivity_verify(nh_verified *out, const nh_sensitivity *s,
     x.how.event = NULL;
     *out = (nh_verified){.worst = -1};
     const size_t size = (size_t)(x.coordinates + x.velocities + 1 + x.observables);
-    double *room = malloc(4 * size * sizeof *room);
+    double *room = malloc((4 * size + INCREMENTS * (size_t)s->outputs) * sizeof *room);
     if (!room)
         return nh_fail_memory(report);
     for (size_t k = 0; k < 4; k++)
         x.side[k] = room + k * size;
+    x.estimate = room + 4 * size;
     const nh_status status = verify_all(&x, derivative, out, report);
     free(room);
     return status;
