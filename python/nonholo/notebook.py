@@ -11,6 +11,7 @@ from typing import Any, Callable, Mapping, Sequence
 import numpy as np
 
 POINTS, WIDTH, HEIGHT, MOST = 400, 260, 90, 12  # the size of a small picture, and how many there are
+STILL = 1e-7  # of its size: what a constant moves by
 
 
 class Picture:
@@ -94,19 +95,25 @@ def remark_list(remarks: Sequence[str]) -> str:
 
 
 def _curve(name: str, t: np.ndarray, values: np.ndarray) -> str:
-    """A small picture of one column; peaks are kept by taking the least and the greatest of each group of points."""
+    """A small picture of one column: the least and the greatest of each group of points, with gaps where values are not finite. A
+    constant is a flat line, as in other pictures."""
     finite = np.isfinite(values)
-    t, values = t[finite], values[finite]
-    if len(t) < 2:
+    if finite.sum() < 2:
         return ""
-    groups = np.array_split(np.arange(len(t)), min(len(t), POINTS))
-    places = sorted({int(group[f(values[group])]) for group in groups for f in (np.argmin, np.argmax)})
-    low, high = float(values.min()), float(values.max())
-    x = (t[places] - t[0]) / ((t[-1] - t[0]) or 1) * (WIDTH - 8) + 4
-    y = HEIGHT - 6 - (values[places] - low) / ((high - low) or 1) * (HEIGHT - 24)
-    points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y))
-    return (f'<svg width="{WIDTH}" height="{HEIGHT}" style="display:inline-block"><text x="4" y="12" font-size="11">{escape(name)}: '
-            f'{low:.4g} … {high:.4g}</text><polyline fill="none" stroke="#1f77b4" points="{points}"/></svg>')
+    low, high = float(values[finite].min()), float(values[finite].max())
+    still = high - low <= STILL * max(abs(low), abs(high))
+    pieces: list[list[int]] = [[]]
+    for group in np.array_split(np.arange(len(t)), min(len(t), POINTS)):
+        known = group[finite[group]]
+        if len(known):
+            pieces[-1] += sorted({int(known[f(values[known])]) for f in (np.argmin, np.argmax)})
+        if len(known) < len(group):
+            pieces.append([])
+    x = (t - t[0]) / ((t[-1] - t[0]) or 1) * (WIDTH - 8) + 4
+    y = HEIGHT - 6 - (np.full(len(t), 0.5) if still else (values - low) / (high - low)) * (HEIGHT - 24)
+    lines = "".join('<polyline fill="none" stroke="#1f77b4" points="' + " ".join(f"{x[i]:.1f},{y[i]:.1f}" for i in piece) + '"/>' for piece in pieces if piece)
+    return (f'<svg width="{WIDTH}" height="{HEIGHT}" style="display:inline-block"><text x="4" y="12" font-size="11" fill="currentColor">{escape(name)}: '
+            f'{low:.4g}{"" if still else f" … {high:.4g}"}</text>{lines}</svg>')
 
 
 def curves(t: np.ndarray, columns: Mapping[str, np.ndarray]) -> str:

@@ -4,12 +4,16 @@ With a folder, the notebooks are left there as pages for viewing."""
 
 import glob
 import os
+import re
 import subprocess
 import sys
 import tempfile
 from html.parser import HTMLParser
 
+import numpy as np
+
 import nonholo
+from nonholo.notebook import curves
 
 SOURCE = os.path.abspath(sys.argv[1])
 
@@ -31,6 +35,16 @@ class Balanced(HTMLParser):
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag, tag
+
+
+def check_curves():
+    """A constant with its round-off is a flat line, and a gap is not bridged."""
+    t = np.linspace(0, 1, 1000)
+    flat = curves(t, {"energy": 3.5 + 1e-15 * np.sin(1e5 * t)})
+    assert len(set(re.findall(r",([\d.]+)", flat.split("points=")[1]))) == 1 and "energy: 3.5<" in flat, flat
+    gap = curves(t, {"x": np.where((t > 0.4) & (t < 0.6), np.nan, t)})
+    assert gap.count("<polyline") == 2 and "nan" not in gap, gap
+    assert max(float(b) - float(a) for a, b in re.findall(r"([\d.]+),[\d.]+ ([\d.]+),", gap)) < 5, gap
 
 
 def check_html():
@@ -110,6 +124,7 @@ def check_notebooks(folder):
 
 
 def main():
+    check_curves()
     check_html()
     check_progress()
     try:
