@@ -10,8 +10,10 @@
 #include "base/remarks.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "system/attitude.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -272,6 +274,31 @@ static bool find_eigenvalues(const nh_regulator *r, bool estimator, double compl
 
 /* ---- the law as an expression ---- */
 
+/* How expressions name a velocity: R.w1 is body(R)[1]. */
+static void name_velocity(const nh_problem *p, const char *name, char *out, size_t room)
+{
+    snprintf(out, room, "%s", name);
+    for (int i = 0; i < p->rotations; i++)
+        for (int axis = 0; axis < 3; axis++)
+            if (strcmp(name, p->rotation[i].rate_name[axis]) == 0)
+                snprintf(out, room, "body(%s)[%d]", p->rotation[i].name, axis + 1);
+}
+
+/* Whether a velocity stays as it is: of a rotation, if its axes do not move. */
+static bool is_steady(const nh_regulator *r, const double *acceleration, int velocity)
+{
+    const nh_system *system = nh_linearisation_system(r->l);
+    const nh_problem *p = nh_linearisation_about(r->l)->local.problem;
+    const int inner = nh_inner_index(system, velocity);
+    int count = 1;
+    for (int i = 0; i < p->rotations; i++)
+        count = p->rotation[i].first == inner ? 4 : count;
+    for (int i = inner; i < inner + count; i++)
+        if (!(fabs(acceleration[i]) < 1e-9))
+            return false;
+    return true;
+}
+
 /* Adds the deviation of a functional from the steady motion, as "(x - 1)"; false if it is not that
  * of a coordinate or velocity that is constant or, for coordinates, grows evenly. */
 static bool add_deviation(const nh_regulator *r, int functional, nh_text *text)
@@ -281,7 +308,7 @@ static bool add_deviation(const nh_regulator *r, int functional, nh_text *text)
     const double *acceleration = a->steady.point + a->local.a;
     const int coordinates = nh_system_coordinates(system),
               velocities = nh_system_velocities(system);
-    char name[256];
+    char name[256], named[300];
     double *q = malloc((size_t)(coordinates + velocities + 1) * sizeof *q), *v = q + coordinates;
     bool found = false;
     if (!q) {
@@ -303,12 +330,13 @@ static bool add_deviation(const nh_regulator *r, int functional, nh_text *text)
             }
         }
     for (int i = 0; i < velocities && !found; i++)
-        if ((found = fabs(acceleration[i]) < 1e-9 &&
-                     strcmp(name, nh_system_velocity_name(system, i)) == 0)) {
+        if ((found = strcmp(name, nh_system_velocity_name(system, i)) == 0 &&
+                     is_steady(r, acceleration, i))) {
+            name_velocity(a->local.problem, name, named, sizeof named);
             if (v[i] != 0)
-                nh_text_add(text, "(%s - %.17g)", name, v[i]);
+                nh_text_add(text, "(%s - %.17g)", named, v[i]);
             else
-                nh_text_add(text, "%s", name);
+                nh_text_add_plain(text, named);
         }
     free(q);
     return found;

@@ -148,6 +148,27 @@ def feedback_on_an_angle(program, folder):
     same((done.returncode, "declared an angle" in done.stderr), (2, True), done.stderr)
 
 
+def rotations(program, folder):
+    """A body is brought to rest by torques about its axes; each is a scalar system. About a spin the axes move: no expression."""
+    text = """model rotor
+rotation R
+input a = 0, b = 0, c = 0
+let w = body(R)
+lagrangian (w[1]^2 + 2*w[2]^2 + 3*w[3]^2)/2
+force body(R) = (a, b, c)
+"""
+    rotor, P = write(folder, text), 0.05
+    found = program.json("control", rotor, "--period", P)
+    for i, inertia in enumerate((1, 2, 3)):
+        K, _ = iterated([[1]], [[P / inertia]], [[1]], 1)
+        near([found["gain"][i]], [[K[0][0] if i == k else 0 for k in range(3)]], 1e-12, "gain")
+    laws = [word for name, law in found["law"].items() for word in ("--input", f"{name}={law}")]
+    end = program.json("run", rotor, *laws, "--input-period", P, "--start", "body(R)=(0.3,0.2,-0.1)", "--time", "30")
+    check(max(map(abs, end["v"])) < 1e-5, f"at rest: {end['v']}")
+    spin = program("control", rotor, "--period", P, "--start", "body(R)=(0,0,2)")
+    check(spin.returncode == 0 and "law " not in spin.stdout and "not written as an expression" in spin.stderr, f"{spin}")
+
+
 def refused(program, folder):
     def said(code, *arguments, text=CART):
         done = program("control", write(folder, text), *arguments)
