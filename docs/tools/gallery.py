@@ -12,6 +12,8 @@ WIDTH, HEIGHT, EDGE = 340, 250, 34
 # What the picture of each model shows: one column against another, with equal scales unless alike=False, and how it is
 # run; "others" are further curves in the same picture, "moves" how much time the moving picture shows. For a model that is not listed here, the first coordinate is drawn
 # against time.
+CONTACTS = dict(method="dop853")  # of contacts and grips
+
 VIEWS = {
     "appell-hamel": dict(x="x", y="y", time=12),
     "asymmetric-gearbox": dict(x="xi", y="xi'", time=8, alike=False),
@@ -19,6 +21,9 @@ VIEWS = {
     "ball-in-cone": dict(x="x", y="y", time=8, step=0.005),
     "benchmark-bicycle": dict(x="t", y="lean", time=6, step=0.01, alike=False, others=[("t", "steer")]),
     "bicycle": dict(x="t", y="lean", time=6, step=0.01, alike=False, others=[("t", "steer")]),
+    "billiard-ball": dict(x="x", y="y", time=1, step=0.01, how=CONTACTS),
+    "bowling-ball": dict(x="t", y="slip", time=3, step=0.01, alike=False, how=CONTACTS),
+    "braking-robot": dict(x="t", y="speed", time=1.5, step=0.01, alike=False, how=CONTACTS),
     "chaotic-particle": dict(x="x", y="y[1]", time=60),
     "chaotic-particle-holonomic": dict(x="x", y="y[1]", time=60),
     "chaplygin-ball": dict(x="x", y="y", time=60),
@@ -28,10 +33,12 @@ VIEWS = {
     "disk-chain": dict(x="x[1]", y="y[1]", time=40, set={"N": 3}, others=[("x[2]", "y[2]"), ("x[3]", "y[3]")]),
     "driven-sleigh": dict(x="x1", y="x2", time=120),
     "dry-skate": dict(x="x", y="y", time=20, moves=20),
+    "falling-rod": dict(x="x", y="z", time=0.9, step=0.01, how=CONTACTS),
     "fourbar-skate": dict(x="x", y="y", time=12, step=0.02),
     "free-particle": dict(x="x", y="z", time=10),
     "harmonic-cvt": dict(x="x1", y="x2", time=60),
     "heavy-top": dict(x="t", y="nutation", time=30, step=0.02, alike=False),
+    "hopping-hoop": dict(x="x", y="z", time=2, step=0.01, alike=False, how=CONTACTS),
     "inclined-skate": dict(x="x1", y="x2", time=30),
     "knife-edge": dict(x="x1", y="x2", time=30),
     "mobile-robot": dict(x="x1", y="x2", time=40),
@@ -40,15 +47,19 @@ VIEWS = {
     "pendulum-cvt": dict(x="x", y="y", time=60),
     "rattleback": dict(x="t", y="spin_rate", time=8, step=0.002, alike=False),
     "rattleback-rotation": dict(x="t", y="spin_rate", time=8, step=0.002, alike=False),
+    "rocking-block": dict(x="t", y="th", time=12, step=0.02, alike=False, how=CONTACTS),
     "roller-racer": dict(x="x", y="y", time=25, step=0.02),
     "rolling-coin": dict(x="x", y="y", time=60),
     "rolling-coin-rotation": dict(x="x", y="y", time=20, step=0.01),
     "rolling-disk": dict(x="x1", y="x2", time=20),
     "routh-sphere": dict(x="x", y="y", time=60, step=0.05),
+    "slipping-sleigh": dict(x="x", y="y", time=10, moves=10, how=CONTACTS),
     "snakeboard": dict(x="x", y="y", time=25, step=0.02),
+    "sphere-on-sphere": dict(x="x", y="z", time=2.5, step=0.01, how=CONTACTS),
     "spherical-robot": dict(x="x", y="y", time=20, step=0.01),
     "suslov": dict(x="w1", y="w2", time=40),
     "three-shaft-cvt": dict(x="x1", y="x2", time=60),
+    "tippe-top": dict(x="x", y="y", time=1, step=0.002, how=CONTACTS),
     "tractor-trailers": dict(x="x", y="y", time=30),
     "turntable-ball": dict(x="x", y="y", time=25),
     "two-wheeled-robot": dict(x="x", y="y", time=40),
@@ -59,7 +70,8 @@ VIEWS = {
 def simulate(name, view):
     step = view.get("step", 0.05)
     every = max(1, round(view["time"] / step / 4000))
-    return nonholo.simulate(name, "gauss", stages=3, step=step, time=view["time"], set=view.get("set"), every=every, progress=False)
+    how = view.get("how", dict(method="gauss", stages=3))
+    return nonholo.simulate(name, step=step, time=view["time"], set=view.get("set"), every=every, progress=False, **how)
 
 
 def bounds(values):
