@@ -60,9 +60,10 @@ const GROUPS = {
     "Things that roll": ["rolling-coin", "rattleback", "rolling-disk", "rolling-coin-rotation", "rattleback-rotation", "chaplygin-ball", "chaplygin-sphere", "routh-sphere", "ball-in-bowl", "ball-in-cone", "turntable-ball", "spherical-robot", "disk-chain"],
     "Skates and sleighs": ["chaplygin-sleigh", "driven-sleigh", "knife-edge", "inclined-skate", "dry-skate"],
     "Vehicles": ["benchmark-bicycle", "bicycle", "snakeboard", "roller-racer", "tractor-trailers", "two-wheeled-robot"],
+    "Slipping, hopping, rocking": ["hopping-hoop", "sphere-on-sphere", "bowling-ball", "billiard-ball", "slipping-sleigh", "braking-robot", "falling-rod", "rocking-block"],
     "Gearboxes that vary": ["pendulum-cvt", "asymmetric-gearbox", "harmonic-cvt", "quartic-cvt", "three-shaft-cvt"],
     "Linkages and chains": ["closed-chain", "fourbar-skate"],
-    "Tops and rigid bodies": ["heavy-top", "suslov", "veselova"],
+    "Tops and rigid bodies": ["heavy-top", "tippe-top", "suslov", "veselova"],
 };
 
 function groupOf(model) {

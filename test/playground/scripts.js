@@ -76,3 +76,9 @@ for (const of of [Array.from, (list) => Float64Array.from(list)]) {
     assert.deepStrictEqual(panels[0].curves[0].ys, [0, 0.01, null]);
     assert.deepStrictEqual(panelOfMotion([run]), []);
 }
+
+// The gallery names models that exist, each once.
+const parts = fs.readFileSync(path.resolve(process.argv[2], "parts.js"), "utf8"), groups = new Function(/const GROUPS = \{[^]*?\n\};/.exec(parts)[0] + " return GROUPS;")(), grouped = Object.values(groups).flat();
+const shipped = fs.readdirSync(path.resolve(process.argv[2], "../models")).map((name) => name.replace(/\.nh$/, ""));
+assert.deepStrictEqual(grouped.filter((name) => !shipped.includes(name)), []);
+assert.strictEqual(new Set(grouped).size, grouped.length);

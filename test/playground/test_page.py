@@ -356,7 +356,7 @@ def gallery_moves(page):
     page.finished()
     groups = page.browser.evaluate("[...document.querySelectorAll('#gallery section')].filter((s) => !s.hidden).map((s) => [s.querySelector('h2').textContent, s.querySelectorAll('.card').length])")
     known = page.browser.evaluate("playground.library.models.map((m) => m.name)")
-    same((len(groups), sum(count for _, count in groups)), (7, len(known)), "groups")
+    same((len(groups), sum(count for _, count in groups)), (8, len(known)), "groups")
     same(page.browser.evaluate("Object.values(GROUPS).flat().sort().filter((name) => !playground.library.models.some((m) => m.name === name))"), [], "names in groups that are no models")
     page.browser.evaluate("document.getElementById('gallery-open').click()")
     page.browser.until(f"Number({DATA}.thumbnails || 0) >= 3", "moving pictures")
