@@ -237,12 +237,10 @@ static void sensitivity(const nh_system *s, bytes *b)
     nh_sensitivity *found;
     nh_map *map = NULL;
     const nh_run_options how = options(b);
-    double q[MOST], v[MOST], p[MOST];
+    double q[MOST], v[MOST];
     if (nh_sensitivity_create(&found, s, PICK(b, names), NULL, NULL) == NH_OK) {
         const int i = an_index(b);
         NAMED(nh_sensitivity_variables, nh_sensitivity_variable, found, i);
-        nh_sensitivity_start(found, i, q, v);
-        nh_sensitivity_parameters(found, i, p);
         nh_sensitivity_free(found);
     }
     if (nh_map_create(&map, s, &how, draw(b, 2) ? NULL : PICK(b, names), NULL) != NH_OK)
@@ -266,7 +264,6 @@ static void precise(const nh_system *s, bytes *b)
     nh_precise_run_advance(run, draw(b, 3), NULL);
     NAMED(nh_precise_run_columns, nh_precise_run_column_name, run, i);
     nh_precise_run_text(run, i);
-    nh_precise_run_value(run, i, NULL);
     nh_precise_run_free(run);
 }
 

@@ -25,6 +25,13 @@ VALUES = ["", "0", "-1", "1", "3", "0.1", "1e308", "-1e308", "1e-308", "nan", "i
           "\u00e9\u00df", "a" * 5000, "(" * 300, "energy", "all", *FILES]
 SMALL = {"--steps": ["0", "1", "7", "-3", "1e3", "99999999999999999999"], "--time": ["0", "0.3", "-1", "nan"], "--members": ["0", "1", "3", "-2", "1e30"],
          "--step": ["0.1", "0.05", "0", "-0.1", "nan"], "--threads": ["0", "1", "2", "-1"], "--every": ["0", "1", "2", "1e30"]}
+RESULTS = {  # what commands need before they compute something
+    "fit": [["tiny.nh", "data.csv", "--fit", "k"], ["tiny.nh", "r.csv", "--fit", "k,start x"]],
+    "gradient": [["tiny.nh", "--of", "x", "--by", "all", "--time", "1"], ["tiny.nh", "--of", "x", "--by", "k", "--at", "data.csv"]],
+    "optimise": [["tiny.nh", "--control", "u", "--end", "y=1", "--time", "1", "--pieces", "3", "--tries", "1"]],
+    "lyapunov": [["tiny.nh", "--time", "5"]], "periodic": [["tiny.nh", "--period", "6"]], "control": [["tiny.nh", "--period", "0.1"]],
+    "linearise": [["tiny.nh", "--sweep", "k=1:2:3"]], "import": [["arm.urdf"]],
+}
 LEFT_OUT = {"bench", "view", "reproduce"}  # a table of minutes, a browser, and figures that have a target of their own
 
 
@@ -39,7 +46,9 @@ def vocabulary(program):
 def draw(chance, words):
     command = chance.choice(sorted(words))
     line = [command]
-    if chance.random() < 0.9:
+    if command in RESULTS and chance.random() < 0.8:
+        line += chance.choice(RESULTS[command])
+    elif chance.random() < 0.9:
         line.append(chance.choice(FILES if command in ("plot", "join") else MODELS + FILES[:6]))
     if command in ("run", "compare", "order", "ensemble") and chance.random() < 0.9:  # so that something is computed
         line += ["--step", "0.1", "--steps", "5"]
@@ -50,8 +59,19 @@ def draw(chance, words):
     return [word for word in line if "\0" not in word]
 
 
-def run(program, line, folder):
+def damage(chance):
+    """Data of a measurement, in which now and then bytes are changed, cut or put in."""
+    data = bytearray(b"t,x,y\n0,1,0\n0.5,0.9,0.1\n1,0.5,\n1.5,0.1,0.3\n2,-0.4,0.2\n")
+    for _ in range(chance.choice([0, 0, 1, 1, 3])):
+        at = chance.randrange(len(data))
+        data[at:at + chance.randrange(3)] = chance.choice([b"", b"\0", b"\xff", b",", b"\n", b"e", b"-", b"9" * 400, b"nan", b"x", b'"', b"\x1b[1m"])
+    return bytes(data)
+
+
+def run(program, line, folder, damaged):
     environment = {**os.environ, "LC_ALL": "C.UTF-8", "XDG_CACHE_HOME": os.path.join(folder, "cache"), "DISPLAY": ""}
+    with open(os.path.join(folder, "data.csv"), "wb") as file:  # good ones, and damaged ones
+        file.write(damaged)
     running = subprocess.Popen([program, *line], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     was_told = False
@@ -79,6 +99,9 @@ def run(program, line, folder):
 
 def prepare(program, folder):
     for name, text in {"tiny.nh": MODEL, "bad.nh": "model bad\ncoordinate x\nlagrangian x'^2 +", "empty.csv": "",
+                       "arm.urdf": '<robot name="a"><link name="b"/><link name="c"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"'
+                                    ' ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="j" type="revolute"><parent link="b"/>'
+                                    '<child link="c"/><axis xyz="0 1 0"/></joint></robot>',
                        "small.fig": "figure small\nmodel knife-edge\nstep 0.1\ntime 1\nmethod gauss\npanel\n  draw error energy\n"}.items():
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
             file.write(text)
@@ -96,7 +119,7 @@ def main(program, count="150", seed="1"):
         try:
             while tried < int(count):
                 line = draw(chance, words)
-                wrong = run(program, line, folder)
+                wrong = run(program, line, folder, damage(chance))
                 tried += 1
                 if wrong:
                     failed += 1
