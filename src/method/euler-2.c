@@ -15,24 +15,10 @@ SPARK_KERNEL(euler_2);
 #ifdef NH_DESCRIBE
 #include "method/spark_table.h"
 
-static spark_kind kind(const double *option)
-{
-    (void)option;
-    return (spark_kind){.stages = 1, .points = 2};
-}
-
-SPARK_SIZES
-
 /* Points: the stage, the end. */
-static void table(const double *option, double *out)
-{
-    static const double c[] = {1, 1}, a[] = {1, 1}, ahat[] = {0, 1};
-    spark_parts t = spark_parts_of(kind(option), out);
-    memcpy(t.c, c, sizeof c);
-    memcpy(t.a, a, sizeof a);
-    memcpy(t.f, ahat, sizeof ahat);
-    spark_complete(kind(option), t, NULL, SPARK_MOMENTS);
-}
+static const double c[] = {1, 1}, a[] = {1, 1}, f[] = {0, 1};
+
+SPARK_GIVEN(1, 2, c, a, f, NULL)
 
 NH_METHOD(euler_2) = {
     .name = "euler-2",

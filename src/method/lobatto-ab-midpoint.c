@@ -20,26 +20,11 @@ SPARK_KERNEL(lobatto_ab_midpoint);
 #ifdef NH_DESCRIBE
 #include "method/spark_table.h"
 
-static spark_kind kind(const double *option)
-{
-    (void)option;
-    return (spark_kind){.stages = 2, .points = 4};
-}
-
-SPARK_SIZES
-
 /* Points: both stages, the middle, the end. */
-static void table(const double *option, double *out)
-{
-    static const double c[] = {0, 1, .5, 1}, a[] = {0, 0, .5, .5, .5, 0, .5, .5},
-                        ahat[] = {.5, 0, .5, 0, .5, 0, .5, .5},
-                        conditions[] = {0, 0, 1, 0, 0, 0, 0, 1};
-    spark_parts t = spark_parts_of(kind(option), out);
-    memcpy(t.c, c, sizeof c);
-    memcpy(t.a, a, sizeof a);
-    memcpy(t.f, ahat, sizeof ahat);
-    spark_complete(kind(option), t, conditions, SPARK_STAGES);
-}
+static const double c[] = {0, 1, .5, 1}, a[] = {0, 0, .5, .5, .5, 0, .5, .5},
+                    f[] = {.5, 0, .5, 0, .5, 0, .5, .5}, conditions[] = {0, 0, 1, 0, 0, 0, 0, 1};
+
+SPARK_GIVEN(2, 4, c, a, f, conditions)
 
 NH_METHOD(lobatto_ab_midpoint) = {
     .name = "lobatto-ab-midpoint",

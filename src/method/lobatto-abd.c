@@ -18,23 +18,7 @@ SPARK_KERNEL(lobatto_abd);
 #ifdef NH_DESCRIBE
 #include "method/spark_table.h"
 
-static spark_kind kind(const double *option)
-{
-    return (spark_kind){.stages = (int)option[0], .points = (int)option[0] + 1, .split = 1};
-}
-
-SPARK_SIZES
-
-static void table(const double *option, double *out)
-{
-    spark_parts t = spark_parts_of(kind(option), out);
-    int s = kind(option).stages;
-    nh_lobatto_table(s, NH_LOBATTO_A, t.c, t.a + s * s, t.a);
-    nh_lobatto_table(s, NH_LOBATTO_B, t.c, t.f + s * s, t.f);
-    nh_lobatto_table(s, NH_LOBATTO_D, t.c, t.r + s * s, t.r);
-    t.c[s] = 1;
-    spark_complete(kind(option), t, NULL, (spark_holonomic)option[1]);
-}
+SPARK_LOBATTO(NH_LOBATTO_A, NH_LOBATTO_B, NH_LOBATTO_D)
 
 NH_METHOD(lobatto_abd) = {
     .name = "lobatto-abd",
@@ -45,10 +29,6 @@ NH_METHOD(lobatto_abd) = {
                 "atilde = IIID\n"
                 "q1 = q0 + h sum_j b_j V_j,   p1 = p0 + h sum_j b_j (F_j + K_j^T Psi_j)\n"
                 "0 = sum_j b_j c_j^(i-1) k(T_j, Q_j, V_j),  i = 1 .. s-1;   0 = k(t1, q1, v1)",
-    .option = {SPARK_LOBATTO_STAGES, SPARK_HOLONOMIC},
-    .options = 2,
-    .order_of = spark_lobatto_order,
-    .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_SYMMETRY | NH_KEEPS_FIBRATION | NH_KEEPS_POSITIONS,
-    SPARK_METHOD,
+    SPARK_LOBATTO_METHOD,
 };
 #endif

@@ -18,7 +18,7 @@ SPARK_KERNEL(lobatto_ad);
 #ifdef NH_DESCRIBE
 #include "method/spark_table.h"
 
-SPARK_LOBATTO_PAIR(NH_LOBATTO_A, NH_LOBATTO_D)
+SPARK_LOBATTO(NH_LOBATTO_A, NH_LOBATTO_D, NH_LOBATTO_D)
 
 NH_METHOD(lobatto_ad) = {
     .name = "lobatto-ad",
@@ -28,10 +28,6 @@ NH_METHOD(lobatto_ad) = {
                 "P_i = p0 + h sum_j d_ij (F_j + K_j^T Psi_j),   d = Lobatto IIID\n"
                 "q1 = q0 + h sum_j b_j V_j,   p1 = p0 + h sum_j b_j (F_j + K_j^T Psi_j)\n"
                 "0 = sum_j b_j c_j^(i-1) k(T_j, Q_j, V_j),  i = 1 .. s-1;   0 = k(t1, q1, v1)",
-    .option = {SPARK_LOBATTO_STAGES, SPARK_HOLONOMIC},
-    .options = 2,
-    .order_of = spark_lobatto_order,
-    .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_SYMMETRY | NH_KEEPS_FIBRATION | NH_KEEPS_POSITIONS,
-    SPARK_METHOD,
+    SPARK_LOBATTO_METHOD,
 };
 #endif

@@ -216,15 +216,30 @@ static inline void spark_gauss(spark_kind kind, spark_parts t, const double *con
     spark_complete(kind, t, conditions, SPARK_MOMENTS);
 }
 
-/* Lobatto's tables: one for positions, one for forces and reactions. */
-static inline void spark_lobatto(spark_kind kind, spark_parts t, nh_lobatto positions,
-                                 nh_lobatto forces, spark_holonomic how)
+/* Lobatto's tables, for positions, forces and reactions. */
+static inline void spark_lobatto(spark_kind kind, spark_parts t, const nh_lobatto of[3],
+                                 spark_holonomic how)
 {
     int s = kind.stages;
-    nh_lobatto_table(s, positions, t.c, t.a + s * s, t.a);
-    nh_lobatto_table(s, forces, t.c, t.f + s * s, t.f);
+    nh_lobatto_table(s, of[0], t.c, t.a + s * s, t.a);
+    nh_lobatto_table(s, of[1], t.c, t.f + s * s, t.f);
+    nh_lobatto_table(s, of[2], t.c, t.r + s * s, t.r);
     t.c[s] = 1;
     spark_complete(kind, t, NULL, how);
+}
+
+/* Coefficients given as numbers, the same for forces and reactions; `conditions` as above. */
+typedef struct spark_numbers {
+    const double *c, *a, *f, *conditions;
+} spark_numbers;
+
+static inline void spark_given(spark_kind kind, spark_parts t, spark_numbers of)
+{
+    const size_t row = (size_t)kind.stages * sizeof(double), p = (size_t)kind.points;
+    memcpy(t.c, of.c, p * sizeof(double));
+    memcpy(t.a, of.a, p * row);
+    memcpy(t.f, of.f, p * row);
+    spark_complete(kind, t, of.conditions, SPARK_MOMENTS);
 }
 
 static inline int spark_lobatto_order(const double *option)
@@ -274,18 +289,35 @@ static inline nh_fn_set spark_skips(const nh_shape *shape, const double *option)
         return nh_spark_fuse(own, kind(option), shape, coefficients, tape);                        \
     }
 
-/* One Lobatto table for positions and one for forces and reactions; the options are
- * SPARK_LOBATTO_STAGES and SPARK_HOLONOMIC. */
-#define SPARK_LOBATTO_PAIR(positions, forces)                                                      \
+/* Defines a method by the kinds of Lobatto's tables for positions, forces and reactions; the
+ * descriptor ends with SPARK_LOBATTO_METHOD. */
+#define SPARK_LOBATTO(positions, forces, reactions)                                                \
     static spark_kind kind(const double *option)                                                   \
     {                                                                                              \
-        return (spark_kind){.stages = (int)option[0], .points = (int)option[0] + 1};               \
+        return (spark_kind){.stages = (int)option[0],                                              \
+                            .points = (int)option[0] + 1,                                          \
+                            .split = (forces) != (reactions)};                                     \
     }                                                                                              \
     SPARK_SIZES                                                                                    \
     static void table(const double *option, double *out)                                           \
     {                                                                                              \
-        spark_lobatto(kind(option), spark_parts_of(kind(option), out), positions, forces,          \
+        spark_lobatto(kind(option), spark_parts_of(kind(option), out),                             \
+                      (const nh_lobatto[]){positions, forces, reactions},                          \
                       (spark_holonomic)option[1]);                                                 \
+    }
+
+/* Defines a method of given numbers c, a, f of its points (a row for each) and conditions. */
+#define SPARK_GIVEN(of_stages, of_points, ...)                                                     \
+    static spark_kind kind(const double *option)                                                   \
+    {                                                                                              \
+        (void)option;                                                                              \
+        return (spark_kind){.stages = of_stages, .points = of_points};                             \
+    }                                                                                              \
+    SPARK_SIZES                                                                                    \
+    static void table(const double *option, double *out)                                           \
+    {                                                                                              \
+        spark_given(kind(option), spark_parts_of(kind(option), out),                               \
+                    (spark_numbers){__VA_ARGS__});                                                 \
     }
 
 #define SPARK_LOBATTO_STAGES                                                                       \
@@ -306,5 +338,11 @@ static inline nh_fn_set spark_skips(const nh_shape *shape, const double *option)
 #define SPARK_METHOD                                                                               \
     .takes_nonideal = true, .compensate = true, .skips = spark_skips, .memory = memory,            \
     .scratch = scratch, .table_size = table_size, .table = table, .fuse = fuse, .sizes = sizes
+
+#define SPARK_LOBATTO_METHOD                                                                       \
+    .option = {SPARK_LOBATTO_STAGES, SPARK_HOLONOMIC}, .options = 2,                               \
+    .order_of = spark_lobatto_order,                                                               \
+    .keeps = NH_KEEPS_CONSTRAINTS | NH_KEEPS_SYMMETRY | NH_KEEPS_FIBRATION | NH_KEEPS_POSITIONS,   \
+    SPARK_METHOD
 
 #endif
