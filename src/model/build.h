@@ -90,12 +90,14 @@ void *nh_build_grown(nh_builder *b, void *array, int count, size_t size);
 /* k(t, q, v) = 0, or without velocities g(t, q) = 0. */
 void nh_add_constraint(nh_builder *b, char *name, nh_expr value, nh_place place);
 /* contact_statements.c: `contact`, `impacts in turn`, the grip of a constraint, whose rows have
- * these names and values; and at the end, what they mean for forces, events and observables. */
+ * these names and values; and, when all are known, on what their limits depend. */
 void nh_build_contact(nh_builder *b, const nh_statement *s, int64_t index);
 void nh_build_impacts(nh_builder *b, const nh_statement *s, int64_t index);
 void nh_build_grip(nh_builder *b, const nh_statement *s, char *name, int rows, char **row_name,
                    const nh_expr *value);
-/* Events that are told of contacts and grips, after those of the model. */
+void nh_finish_limits(nh_builder *b);
+/* mode_equations.c: events that are told of contacts and grips, after those of the model; at the
+ * end, what they mean for forces, events and observables. */
 void nh_add_told_events(nh_builder *b);
 void nh_finish_items(nh_builder *b);
 /* rows.c: records that the constraints from `first` on are components of one vector equation. */

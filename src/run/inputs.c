@@ -25,35 +25,6 @@
 enum { IMPULSE_ITERATIONS = 50 };
 static const double early = 1e-9; /* in steps: a sample is due this much before its time */
 
-typedef struct source { /* where the values of an open input come from */
-    const nh_problem_input *input;
-    int index; /* its index among all inputs of the system */
-    bool free; /* neither a table nor an expression: set by the caller */
-} source;
-
-struct nh_run_inputs {
-    engine engine; /* INPUTS; KICK and CLOSE where constraints jump */
-    source *source;
-    int sources;
-    double period;
-    bool sampled; /* some are given by expressions or by the caller's function */
-    bool impulses;
-    bool changed; /* changed by the caller, and no impulse has followed yet */
-    bool lingers; /* at the end of a table, with the slope from the left until the run goes on */
-    double next;  /* the time of the next change */
-    int (*function)(void *user, int member, double t, const double *q, const double *v, double *u);
-    void *user;
-    double *given;               /* what INPUTS returns */
-    double *value;               /* values of all inputs of the system, for the caller's function */
-    double *q, *v, *u;           /* of a member */
-    double *kick, *close, *what; /* g, B; d, k; B, 0 */
-};
-
-static double now_of(const nh_run *run, const nh_clock *clock)
-{
-    return nh_clock_at(clock, run->steps);
-}
-
 /* ---- creation ---- */
 
 bool nh_inputs_move_constraints(const nh_system *system)
@@ -74,7 +45,7 @@ static bool list_sources(nh_run_inputs *in, const nh_problem *problem)
             continue;
         const bool given = input->table.rows > 0 || input->sampled;
         in->sampled |= input->sampled || (!given && in->function);
-        in->source[in->sources++] = (source){input, i, !given};
+        in->source[in->sources++] = (nh_input_source){input, i, !given};
     }
     return in->source != NULL;
 }
@@ -129,49 +100,6 @@ static void free_all(nh_run *run)
     free(in->source);
     free(in->given);
     free(in);
-}
-
-/* ---- the numbers of a member ---- */
-
-/* Their offset in a block of one lane. */
-static size_t offset_of(const nh_run *run)
-{
-    const nh_shape *s = &run->system->shape;
-    return 4 * (size_t)s->n + (size_t)s->angles + run->memory;
-}
-
-static double *place_of(const nh_run *run, int member, int *lanes)
-{
-    const group *g = run->group + member / run->group[0].lanes;
-    *lanes = g->lanes;
-    return g->block + offset_of(run) * (size_t)g->lanes + member % g->lanes;
-}
-
-void nh_run_place_inputs(const nh_run *run, double *block, const double *u)
-{
-    for (int i = 0; i < run->system->shape.inputs; i++)
-        block[offset_of(run) + (size_t)i] = u[i];
-}
-
-/* What is shown of contacts and grips is computed from the present state. */
-static void show_items(const nh_run *run, int member, double *u)
-{
-    const double *block = run->group[member].block;
-    double t;
-    nh_run_inner_state(run, member, &t, NULL, NULL);
-    nh_contacts_show(run, member, t, block, block + run->engines->shape->n, u);
-}
-
-void nh_run_take_inputs(const nh_run *run, int member, double *u)
-{
-    int lanes;
-    if (run->system->shape.inputs == 0)
-        return;
-    const double *from = place_of(run, member, &lanes);
-    for (int i = 0; i < run->system->shape.inputs; i++)
-        u[i] = from[i * lanes];
-    if (run->contacts)
-        show_items(run, member, u);
 }
 
 /* ---- impulses ---- */
@@ -354,7 +282,7 @@ static void take_given(nh_run *run, double step, double t, bool sample, bool fir
 static void put_inputs(nh_run *run, int member)
 {
     int lanes;
-    double *to = place_of(run, member, &lanes);
+    double *to = nh_run_inputs_at(run, member, &lanes);
     for (int i = 0; i < run->system->shape.inputs; i++)
         to[i * lanes] = run->inputs->u[i];
 }
@@ -363,7 +291,7 @@ static void put_inputs(nh_run *run, int member)
 static nh_status give(nh_run *run, const nh_clock *clock, int member, nh_report *report)
 {
     nh_run_inputs *in = run->inputs;
-    const double t = now_of(run, clock);
+    const double t = nh_inputs_now(run, clock);
     const bool sample = is_sample(run, clock->step, t);
     nh_status status = NH_OK;
     nh_journal_note_inputs(run);
@@ -415,9 +343,9 @@ static void resume(nh_run *run, const nh_clock *clock)
 {
     if (!run->inputs)
         return;
-    run->inputs->next = next_change(run, clock->step, now_of(run, clock));
+    run->inputs->next = next_change(run, clock->step, nh_inputs_now(run, clock));
     run->inputs->lingers =
-        nh_journal_ends(run) && some_end_here(run, clock->step, now_of(run, clock));
+        nh_journal_ends(run) && some_end_here(run, clock->step, nh_inputs_now(run, clock));
 }
 
 /* ---- in the loop ---- */
@@ -437,7 +365,7 @@ static void leave_tables(nh_run *run, const nh_clock *clock)
         if (is_retired(run, i))
             continue;
         nh_run_take_inputs(run, i, run->inputs->u);
-        take_given(run, clock->step, now_of(run, clock), false, false);
+        take_given(run, clock->step, nh_inputs_now(run, clock), false, false);
         put_inputs(run, i);
     }
 }
@@ -448,11 +376,11 @@ static nh_status settle(nh_run *run, const nh_clock *clock, nh_report *report)
     if (!run->inputs || !(run->inputs->changed || run->inputs->lingers))
         return NH_OK;
     if (run->inputs->lingers) {
-        nh_contacts_meet_jump(run, now_of(run, clock));
+        nh_contacts_meet_jump(run, nh_inputs_now(run, clock));
         leave_tables(run, clock);
     }
     run->inputs->changed = false;
-    const nh_status status = answer_all(run, now_of(run, clock), report);
+    const nh_status status = answer_all(run, nh_inputs_now(run, clock), report);
     nh_solution_note(run, true);
     return status;
 }
@@ -461,7 +389,7 @@ static int64_t next_change_step(const nh_run *run, const nh_clock *clock)
 {
     if (!run->inputs || isinf(run->inputs->next))
         return INT64_MAX;
-    const double ahead = (run->inputs->next - now_of(run, clock)) / clock->step + early;
+    const double ahead = (run->inputs->next - nh_inputs_now(run, clock)) / clock->step + early;
     return ahead < 0x1p53 ? run->steps + (int64_t)floor(ahead) : INT64_MAX;
 }
 
@@ -486,7 +414,7 @@ static nh_status act(nh_run *run, const nh_stop *stop, nh_report *report)
 {
     nh_run_inputs *in = run->inputs;
     nh_status status = NH_OK;
-    const double t = now_of(run, stop->clock);
+    const double t = nh_inputs_now(run, stop->clock);
     if (!in || t < in->next - early * stop->clock->step)
         return NH_OK;
     in->lingers = stop->last && nh_journal_ends(run) && some_end_here(run, stop->clock->step, t);
@@ -507,147 +435,3 @@ const nh_attachment nh_attachment_inputs = {.create = create,
                                             .quiet = quiet,
                                             .next_time = next_time,
                                             .act = act};
-
-/* ---- the caller ---- */
-
-/* Sets one input of consecutive lanes; in `value` their numbers are `stride` apart. */
-static bool put(double *to, const double *value, size_t stride, int count)
-{
-    bool differ = false;
-    for (int lane = 0; lane < count; lane++) {
-        differ = differ || to[lane] != value[(size_t)lane * stride];
-        to[lane] = value[(size_t)lane * stride];
-    }
-    return differ;
-}
-
-/* Sets the caller's inputs of some lanes of a group. */
-static void put_lanes(nh_run *run, const group *g, int lane, int count, const double *value)
-{
-    nh_run_inputs *in = run->inputs;
-    const size_t at = offset_of(run), stride = (size_t)run->system->mechanics->problem->inputs;
-    const nh_clock clock = nh_run_clock(run);
-    for (int i = 0; i < in->sources; i++) {
-        const source *from = in->source + i;
-        double *to = g->block + (at + (size_t)from->input->first) * (size_t)g->lanes + lane;
-        if (run->contacts && from->free && *to != value[from->index]) /* these have one lane */
-            nh_contacts_meet_jump(run, now_of(run, &clock));
-        if (from->free && put(to, value + from->index, stride, count))
-            in->changed = true;
-    }
-}
-
-void nh_run_put_group_inputs(nh_run *run, const group *first, int count, const double *value)
-{
-    nh_run_inputs *in = run->inputs;
-    if (!in)
-        return;
-    const size_t stride = (size_t)run->system->mechanics->problem->inputs;
-    const group *last = first + count - 1;
-    const int left = run->members - last->first_member;
-    const bool whole = last->lanes == NH_LANES && left >= NH_LANES;
-    for (int i = 0; whole && i < in->sources; i++) {
-        const size_t row = offset_of(run) + (size_t)in->source[i].input->first;
-        const double *of = value + in->source[i].index;
-        for (const group *g = first; in->source[i].free && g <= last; g++, of += NH_LANES * stride)
-            nh_lanes_put(g->block + row * NH_LANES, of, stride);
-        in->changed = true; /* without checking whether they are the same */
-    }
-    for (const group *g = first; !whole && g <= last; g++, value += (size_t)g->lanes * stride)
-        put_lanes(run, g, 0, g == last && left < g->lanes ? left : g->lanes, value);
-}
-
-bool nh_run_inputs_need_answers(const nh_run *run)
-{
-    return run->inputs && (run->memory > 0 || run->pace || run->contacts || run->inputs->impulses);
-}
-
-nh_status nh_run_check_inputs(const nh_run *run, int members, const double *value,
-                              nh_report *report)
-{
-    const nh_run_inputs *in = run->inputs;
-    const size_t stride = in ? (size_t)run->system->mechanics->problem->inputs : 0;
-    /* those that are not set by the caller are finite, too */
-    const size_t count = (size_t)members * stride;
-    if (!in || (run->group->lanes == NH_LANES && count % NH_LANES == 0
-                    ? nh_lanes_finite(value, count / NH_LANES)
-                    : nh_numbers_finite(value, count)))
-        return NH_OK;
-    for (int i = 0; i < in->sources; i++)
-        for (int m = 0; in->source[i].free && m < members; m++) {
-            const double given = value[(size_t)m * stride + (size_t)in->source[i].index];
-            if (!isfinite(given))
-                return nh_fail(report, NH_BAD_ARGUMENT, "the input '%s' would be %g",
-                               in->source[i].input->name, given);
-        }
-    return NH_OK;
-}
-
-void nh_run_replace_inputs(nh_run *run, int member, const double *u)
-{
-    int lanes;
-    double *to = place_of(run, member, &lanes);
-    for (int i = 0; i < run->inputs->sources; i++) {
-        const source *from = run->inputs->source + i;
-        const int first = from->input->first;
-        for (int c = 0; from->free && c < nh_signal_values(from->input->signal); c++)
-            to[(first + c) * lanes] = u[first + c];
-    }
-    run->inputs->changed = true;
-    run->prepared.until = 0;
-}
-
-nh_status nh_run_set_inputs(nh_run *run, int member, const double *value, nh_report *report)
-{
-    if (!run->inputs || member < 0 || member >= run->members)
-        return nh_fail(report, NH_BAD_ARGUMENT,
-                       run->inputs ? "member %d of a run with %d members"
-                                   : "the system has no open input",
-                       member, run->members);
-    const int lanes = run->group[0].lanes;
-    const nh_status status = nh_run_check_inputs(run, 1, value, report);
-    if (status == NH_OK)
-        put_lanes(run, run->group + member / lanes, member % lanes, 1, value);
-    if (run->inputs->changed && nh_run_inputs_need_answers(run))
-        run->prepared.until = 0;
-    return status;
-}
-
-void nh_run_put_inputs(nh_run *run, const double *value)
-{
-    const size_t lanes = (size_t)run->group[0].lanes;
-    const size_t row = run->inputs ? (size_t)run->system->mechanics->problem->inputs : 0;
-    for (int i = 0; run->inputs && i < run->groups; i++) {
-        const int left = run->members - run->group[i].first_member;
-        put_lanes(run, run->group + i, 0, left < (int)lanes ? left : (int)lanes,
-                  value + (size_t)i * lanes * row);
-    }
-    if (run->inputs && run->inputs->changed && nh_run_inputs_need_answers(run))
-        run->prepared.until = 0;
-}
-
-nh_status nh_run_get_inputs(const nh_run *run, int member, double *value, nh_report *report)
-{
-    const nh_problem *problem = run->system->mechanics ? run->system->mechanics->problem : NULL;
-    const size_t n = (size_t)run->system->shape.n, u = (size_t)run->system->shape.inputs;
-    double *space = malloc((2 * n + u + 1) * sizeof *space), t;
-    if (member < 0 || member >= run->members) {
-        free(space);
-        return nh_fail(report, NH_BAD_ARGUMENT, "member %d of a run with %d", member, run->members);
-    }
-    bool known = space != NULL;
-    if (known) {
-        nh_run_inner_state(run, member, &t, space, space + n);
-        nh_run_take_inputs(run, member, space + 2 * n);
-    }
-    for (int i = 0; known && problem && i < problem->inputs; i++) {
-        const nh_problem_input *input = problem->input + i;
-        if (input->first >= 0 && !input->feedback)
-            value[i] = nh_signal_value(input->signal, space + 2 * n + input->first, t);
-        else
-            known =
-                nh_evaluate(problem->graph, &input->given, 1, t, space, space + n, NULL, value + i);
-    }
-    free(space);
-    return known ? NH_OK : nh_fail_memory(report);
-}

@@ -1,8 +1,41 @@
-/* Inputs of a run (inputs.c). Every function does nothing for a run without open inputs. */
+/* Inputs of a run (inputs.c, given_inputs.c). Every function does nothing for a run without open
+ * inputs. */
 #ifndef NH_RUN_INPUTS_H
 #define NH_RUN_INPUTS_H
 
 #include "run/attach.h"
+
+typedef struct nh_input_source { /* where the values of an open input come from */
+    const nh_problem_input *input;
+    int index; /* its index among all inputs of the system */
+    bool free; /* neither a table nor an expression: set by the caller */
+} nh_input_source;
+
+struct nh_run_inputs {
+    engine engine; /* INPUTS; KICK and CLOSE where constraints jump */
+    nh_input_source *source;
+    int sources;
+    double period;
+    bool sampled; /* some are given by expressions or by the caller's function */
+    bool impulses;
+    bool changed; /* changed by the caller, and no impulse has followed yet */
+    bool lingers; /* at the end of a table, with the slope from the left until the run goes on */
+    double next;  /* the time of the next change */
+    int (*function)(void *user, int member, double t, const double *q, const double *v, double *u);
+    void *user;
+    double *given;               /* what INPUTS returns */
+    double *value;               /* values of all inputs of the system, for the caller's function */
+    double *q, *v, *u;           /* of a member */
+    double *kick, *close, *what; /* g, B; d, k; B, 0 */
+};
+
+static inline double nh_inputs_now(const nh_run *run, const nh_clock *clock)
+{
+    return nh_clock_at(clock, run->steps);
+}
+
+/* given_inputs.c: the first number of a member's inputs; the next ones follow after `lanes`. */
+double *nh_run_inputs_at(const nh_run *run, int member, int *lanes);
 
 /* Whether open inputs that jump occur in constraints, so that velocities have to follow. */
 bool nh_inputs_move_constraints(const nh_system *system);
