@@ -81,7 +81,7 @@ def settings_from_files(program, folder):
     done = program("check", "bicycle", "--set", "@bad", cwd=folder)
     same((done.returncode, done.stderr.split("\n")[0]), (2, "nonholo: bad:2: expected NAME=VALUE, found 'm 2'"))
     done = program("check", "bicycle", "--set", "@none", cwd=folder)
-    same((done.returncode, done.stderr), (1, "nonholo: cannot open none: No such file or directory\n"))
+    same((done.returncode, done.stderr), (1, "nonholo: cannot read none: No such file or directory\n"))
 
 
 LETS = "model lets\nparameter a = 30*deg\ncoordinate x, y\nlagrangian (x'^2 + y'^2)/2 - sin(a)*x\nlet w = x^2 + a\nlet r = (x, y)\n"
