@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-from harness import Program, Skipped, cases_in_folders, check, run_all, same
+from harness import Program, Skipped, cases_in_folders, check, models_without_contacts, run_all, same
 
 STRICT = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic"]
 # Functions that compilers call by themselves, and the mathematical library.
@@ -71,7 +71,7 @@ def compare_pair(program, folder, model, method):
 
 def cases_of_pairs(program, everything):
     """Every model with one method, so that each method has its turn; or all pairs."""
-    models = [m["name"] for m in program.json("models")["models"]]
+    models = models_without_contacts(program)
     methods = [m["name"] for m in program.json("methods")["methods"]]
     for place, model in enumerate(models):
         def one(model=model, place=place):

@@ -10,7 +10,7 @@ import shutil
 import sys
 import tempfile
 
-from harness import Program, Skipped, cases_in_folders, check, run_all, same
+from harness import Program, Skipped, cases_in_folders, check, models_without_contacts, run_all, same
 from importer import Failure, Fmu, Instance, platform_folder
 
 STEP, STEPS = 0.01, 100
@@ -202,7 +202,7 @@ def check_parameters(program, fmu, model, values):
 
 
 def cases_of_models(program, everything):
-    models = [m["name"] for m in program.json("models")["models"]] if everything else SOME
+    models = models_without_contacts(program) if everything else SOME
     for place, model in enumerate(models):
         for version in (2, 3):
             if everything or version == 2 + place % 2:

@@ -8,7 +8,7 @@ import math
 import os
 import sys
 
-from harness import Program, cases_in_folders, check, run_all, same
+from harness import Program, cases_in_folders, check, models_without_contacts, run_all, same
 
 COIN = ("run", "rolling-coin", "--no-estimate")
 
@@ -24,7 +24,7 @@ def rows(path):
 
 
 def every_model_runs(program, folder):
-    names = [line.split()[0] for line in program("models").stdout.splitlines()]
+    names = models_without_contacts(program)
     check(len(names) > 20, "models")
     for name in names:
         found = program.json("run", name, "--no-estimate")

@@ -65,7 +65,7 @@ def load(name):
 
 
 def names():
-    return [*nonholo.models(), "hostile"]
+    return [*(name for name in nonholo.models() if not load(name).contacts and not load(name).grips), "hostile"]
 
 
 def states(system):
