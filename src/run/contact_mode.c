@@ -246,8 +246,8 @@ double nh_contacts_energy(nh_run *run, const double *node, const double *inputs)
     nh_contacts *c = run->contacts;
     nh_gear *gear = c->gear + c->present;
     const double *q = node + NODE_Q;
-    gear->observe.call[NH_FN_OBSERVE](gear->observe.self, NH_FN_OBSERVE, node[NODE_T], q,
-                                      q + c->layout.n, NULL, c->observed, inputs);
+    gear->observe->call[NH_FN_OBSERVE](gear->observe->self, NH_FN_OBSERVE, node[NODE_T], q,
+                                       q + c->layout.n, NULL, c->observed, inputs);
     return c->observed[0];
 }
 

@@ -122,7 +122,8 @@ static void free_all(nh_run *run)
     if (!c)
         return;
     for (int i = 0; i < c->gears; i++) {
-        nh_engine_free(&c->gear[i].observe);
+        nh_engine_free(c->gear[i].observe);
+        free(c->gear[i].observe);
         nh_run_free(c->gear[i].run);
         free(c->gear[i].hold);
     }
@@ -180,11 +181,16 @@ static nh_status add_gear(nh_run *run, nh_report *report)
     if (status == NH_OK && made.run->memory > run->memory)
         status = nh_fail(report, NH_BROKEN_METHOD,
                          "%s needs more memory in a mode than the run has", run->system->name);
+    made.observe = status == NH_OK ? calloc(1, sizeof *made.observe) : NULL;
+    if (status == NH_OK && !made.observe)
+        status = nh_fail_memory(report);
     if (status == NH_OK)
-        status = nh_engine_call(&made.observe, made.system, nh_variant_here(), 1,
-                                NH_FN_BIT(OBSERVE), report);
+        status = nh_engine_call(made.observe, made.system, nh_variant_here(), 1, NH_FN_BIT(OBSERVE),
+                                report);
     if (status != NH_OK) {
-        nh_engine_free(&made.observe);
+        if (made.observe)
+            nh_engine_free(made.observe);
+        free(made.observe);
         nh_run_free(made.run);
         free(made.hold);
         return status;
@@ -282,8 +288,8 @@ static const double *observe(nh_contacts *c, const nh_gear *gear, double t, cons
 {
     const nh_problem *p = gear->system->mechanics->problem;
     const nh_shape *s = &gear->system->shape;
-    gear->observe.call[NH_FN_OBSERVE](gear->observe.self, NH_FN_OBSERVE, t, q, v, NULL, c->observed,
-                                      u);
+    gear->observe->call[NH_FN_OBSERVE](gear->observe->self, NH_FN_OBSERVE, t, q, v, NULL,
+                                       c->observed, u);
     return c->observed + 1 + s->m + s->positions + p->own_observables +
            (gear->system->facts.coupled ? NH_COUPLED_OBSERVABLES : 0);
 }

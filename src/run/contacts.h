@@ -15,8 +15,8 @@
 typedef struct nh_gear { /* what is different in a mode */
     nh_hold *hold;       /* [items] */
     const nh_system *system;
-    nh_run *run;    /* a run of that system, whose engines are used */
-    engine observe; /* OBSERVE */
+    nh_run *run;     /* a run of that system, whose engines are used */
+    engine *observe; /* OBSERVE; it knows its own address, and gears move */
 } nh_gear;
 
 struct nh_contacts {
