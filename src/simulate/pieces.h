@@ -11,6 +11,7 @@
 
 #include <nonholo_analysis.h>
 
+#include "base/text.h"
 #include "base/remarks.h"
 #include "simulate/unknowns.h"
 
@@ -61,7 +62,16 @@ typedef struct nh_pieces {
     nh_remarks *remarks;
 } nh_pieces;
 
-/* pieces_build.c: reads the expressions and opens the inputs. nh_pieces_end in any case. */
+/* The settings "observe..." that are added to those of the system. */
+typedef struct nh_asked {
+    nh_text *item;
+    int count;
+} nh_asked;
+
+/* pieces_read.c: the cost and the conditions. */
+nh_status nh_pieces_read(nh_pieces *p, const nh_optimise_options *o, nh_asked *a,
+                         nh_report *report);
+/* pieces_build.c: has them read and opens the inputs. nh_pieces_end in any case. */
 nh_status nh_pieces_begin(nh_pieces *p, const nh_system *system, const nh_optimise_options *o,
                           nh_remarks *remarks, nh_report *report);
 void nh_pieces_end(nh_pieces *p);
