@@ -387,7 +387,8 @@ NH_API int nh_system_surfaces(const nh_system *system);
 NH_API const char *nh_system_surface(const nh_system *system, int index);
 
 /* The conserved quantities that were found, e.g. "energy" or "momentum of x1", and their values at
- * a state: values[integrals]. */
+ * a state: values[integrals]. None of systems with contacts or grips, whose modes keep different
+ * things. */
 NH_API int nh_system_integrals(const nh_system *system);
 NH_API const char *nh_system_integral_name(const nh_system *system, int index);
 NH_API nh_status nh_system_integral_values(const nh_system *system, double t, const double *q,
