@@ -524,7 +524,7 @@ def simulate(
 
     ``model`` is a :class:`Model`, a :class:`System`, or anything that :func:`load` accepts; ``options`` are those of
     the method (``stages=3``). Give the step size ``step`` and either the number of ``steps`` or the length ``time``
-    (a shorter last step ends there); the default method is then gauss. Without a step, the method chooses its own steps
+    (a shorter last step ends there); the default method is then the advised one, as on the command line. Without a step, the method chooses its own steps
     according to ``tolerance`` (1e-9) and ``absolute``, the tolerance near zero; the default is then dop853, and
     ``steps`` states are recorded at equal intervals (1000). A model alone is enough:
 
@@ -616,7 +616,7 @@ def simulate(
             tolerance = 1e-9
     count = check_timing(step, steps, time)
     beginning = Beginning(as_system(model, set, input, input_period), t0, start, q, v, project)
-    text = method_text(method or ("auto" if step is None or tolerance else "gauss"), options)
+    text = method_text(method or "auto", options)
     how = H.nh_run_options(size=C.sizeof(H.nh_run_options))
     fill_options(how, text.encode(), step or 0.0, count, compose, compensated, backend)
     how.time, how.tolerance, how.absolute = time or 0.0, tolerance or 0.0, absolute or 0.0
