@@ -168,6 +168,7 @@ def differences(gap, x):
 def newton(gap, x, inverse=None):
     """Differences are accurate enough for a matrix that is computed once; the iterations compensate for it until they stagnate."""
     inverse = differences(gap, x) if inverse is None else inverse
+    newton.solved = inverse
     last = np.inf
     for _ in range(60):
         change = inverse @ gap(x)
@@ -641,7 +642,12 @@ for name, tables in (("IIIA-B", "ABB"), ("IIIA-B-D", "ABD"), ("IIID", "DDD"), ("
 c, b, a = gauss_table(2)
 check("36: theorem 6.1, Gauss", discrete_principle(c, b, a, a, a), 1e-9)
 
-# ---- Celledoni et al. (2019), sections 4.2 and 5 ----
+# ---- Celledoni et al. (2019), remark 3.4, sections 4.2 and 5 ----
+
+for name, step, unknowns in (("(15) has 3n - m unknowns", gonzalez_f, 3 * 4 - 3), ("(14) on (9) has n + m", discrete_gradient("gonzalez"), 4 + 3)):
+    step(varying, H, *start_of(varying), None)
+    check(f"41: remark 3.4, m the rank of D: {name}", abs(len(newton.solved) - unknowns), 0)
+    check("41: none of them superfluous", np.linalg.cond(newton.solved), 1e3)
 
 
 def growth(step, h, rho2=-0.6, C=1 / 9):
