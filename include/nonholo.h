@@ -656,6 +656,8 @@ NH_API int64_t nh_run_event_count(const nh_run *run, int member, int event);
 /* The mode of a contact or grip of a member that was started: 1 closed or held, 0 open or slipping,
  * -1 free. */
 NH_API int nh_run_mode(const nh_run *run, int member, int item);
+/* How often a grip has slipped or a contact has been open since the start, and for how long. */
+NH_API int64_t nh_run_away(const nh_run *run, int member, int item, double *time);
 /* The name of an event, including your own event functions; NULL past the end. */
 NH_API const char *nh_run_event_name(const nh_run *run, int event);
 

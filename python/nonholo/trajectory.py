@@ -81,6 +81,8 @@ class Trajectory(Immutable):
         self.event: str | None = simulation.event_name(ended) if ended >= 0 else None  #: the event that ended the run
         #: what each contact and grip does at the end: "closed" or "open"; "held", "slipping" or "free"
         self.modes: dict[str, str] = simulation.modes()
+        #: how often each contact was open or each grip slipped, and for how long
+        self.away: dict[str, tuple[int, float]] = simulation.away()
         self._simulation = simulation  # for states between the points
         self._table = simulation.table()
         self.columns: list[str] = simulation.columns()
@@ -332,6 +334,13 @@ class _Simulation(Immutable):
         system = self.system._handle
         mode = {i: lib.nh_run_mode(self.run, 0, i) for i in range(lib.nh_system_items(system))}
         return {_text(lib.nh_system_item_name(system, i)): _text(lib.nh_system_mode_name(system, i, at)) for i, at in mode.items()}
+
+    def away(self) -> dict[str, tuple[int, float]]:
+        system, time, found = self.system._handle, C.c_double(), {}
+        for i in range(lib.nh_system_items(system)):
+            times = lib.nh_run_away(self.run, 0, i, C.byref(time))
+            found[_text(lib.nh_system_item_name(system, i))] = times, time.value
+        return found
 
     def arrived(self) -> bool:
         return lib.nh_run_steps(self.run) == self.plan.steps or lib.nh_run_ended(self.run, 0, None) >= 0
