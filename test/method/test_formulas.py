@@ -526,8 +526,6 @@ def spark(c, b, a, f, r, conditions=None):
     stages = len(c)
 
     def step(s, h, q0, v0, memory, tell=None):
-        p0 = s.momentum(q0, v0)
-
         def parts(x):
             V, v1, Psi = x[:4 * stages].reshape(stages, 4), x[4 * stages:4 * stages + 4], x[4 * stages + 4:].reshape(stages, 1)
             Q = q0 + h * a @ V
@@ -535,8 +533,9 @@ def spark(c, b, a, f, r, conditions=None):
             R = np.array([s.rows(Q[i]).T @ Psi[i] for i in range(stages)])
             return V, v1, Psi, Q, F, R, q0 + h * b @ V
 
-        def gap(x):
+        def gap(x, v0=v0):
             V, v1, Psi, Q, F, R, q1 = parts(x)
+            p0 = s.momentum(q0, v0)
             P = np.array([s.momentum(Q[i], V[i]) for i in range(stages)])
             k = np.array([s.k(Q[i], V[i]) for i in range(stages)])
             asked = conditions(k, s.k(q1, v1)) if conditions else [b * c**i @ k if i else b @ k for i in range(stages - 1)] + [s.k(q1, v1)]
@@ -545,7 +544,7 @@ def spark(c, b, a, f, r, conditions=None):
         x = newton(gap, guess)
         V, v1, Psi, Q, F, R, q1 = parts(x)
         if tell is not None:
-            tell.update(V=V, Psi=Psi, Q=Q, R=R)
+            tell.update(V=V, R=R, x=x, between=lambda z: np.concatenate([gap(z[4:], z[:4]), parts(z[4:])[-1]]))
         return q1, v1, None
     return step
 
@@ -641,6 +640,28 @@ for name, tables in (("IIIA-B", "ABB"), ("IIIA-B-D", "ABD"), ("IIID", "DDD"), ("
         check(f"36: theorem 6.1, Lobatto {name}", off, 1e-9)
 c, b, a = gauss_table(2)
 check("36: theorem 6.1, Gauss", discrete_principle(c, b, a, a, a), 1e-9)
+
+
+def determined(c, b, a, f, r):
+    """The smallest singular values, beside the largest, of the step as a problem between q0 and q1, where v0 is unknown, too."""
+    told, (q0, v0) = {}, start_of(varying)
+    spark(c, b, a, f, r)(varying, 0.2, q0, v0, None, told)
+    z = np.concatenate([v0, told["x"]])
+    jacobian = np.array([(told["between"](z + e) - told["between"](z - e)) / 2e-5 for e in 1e-5 * np.eye(len(z))])
+    values = np.linalg.svd(jacobian, compute_uv=False)
+    return values[-2:] / values[0]
+
+
+for name, tables in (("IIIA-B", "ABB"), ("IIIA-B-D", "ABD"), ("IIID", "DDD")):
+    c, b, known = lobatto_tables(3)
+    least = determined(c, b, *(known[t] for t in tables))
+    if name == "IIIA-B":
+        check("42: one direction, a change of v0 and Psi_1, is not determined by q0 and q1", least[1], 1e-13)
+        check("42: and only one", 1e-5 / least[0], 1)
+    else:
+        check(f"42: q0 and q1 determine the step of {name}", 1e-8 / least[1], 1)
+c, b, a = gauss_table(2)
+check("42: q0 and q1 determine the step of Gauss", 1e-8 / determined(c, b, a, a, a)[1], 1)
 
 # ---- Celledoni et al. (2019), remark 3.4, sections 4.2 and 5 ----
 
