@@ -605,28 +605,33 @@ compare("35: gauss, affine", affine, "gauss:stages=2", spark(c, b, a, a, a))
 # ---- theorem 6.1 of Jay (2009): dL_d/dq_0 = -p_0 - f_d^-, dL_d/dq_1 = p_1 - f_d^+ ----
 
 
+def discrete_action(s, h, a, b, q0, V):
+    Q = q0 + h * a @ V
+    return h * sum(b[i] * (V[i] @ s.mass(Q[i]) @ V[i] / 2 - s.potential(Q[i])) for i in range(len(b)))
+
+
+def discrete_work(h, b, r, R, end, dV):
+    """f_d^+ . dq1, or f_d^- . dq0: reactions (b~_j - a~_ij) R_j, or -a~_ij R_j."""
+    shares = (b[None, :] - r if end else -r) @ R
+    return h * h * np.sum(b[:, None] * shares * dV)
+
+
 def discrete_principle(c, b, a, f, r):
     """The defect of the theorem at a step from q0 to q1. L_d = h sum b_i L(Q_i, V_i) depends on q0 and the V_i; these depend
     on q0 and q1 in some way; the theorem only uses q1 = q0 + h sum b_i V_i. So it must hold for all changes of the
     V_i with q1 fixed, and with q0 fixed. Reactions are +K^T Psi here, -K^T Psi in the paper."""
-    s, h, stages = varying, 0.2, len(c)
+    s, h = varying, 0.2
     q0, v0 = start_of(s)
     told = {}
     q1, v1, _ = spark(c, b, a, f, r)(s, h, q0, v0, None, told)
     V, R = told["V"], told["R"]
-
-    def action(q0, V):
-        Q = q0 + h * a @ V
-        return h * sum(b[i] * (V[i] @ s.mass(Q[i]) @ V[i] / 2 - s.potential(Q[i])) for i in range(stages))
-
     generator, off = np.random.default_rng(3), 0.0
     for end in (0, 1) * 4:
         dV = generator.normal(size=V.shape)
         dq = h * b @ dV  # of q1, or the opposite of q0
         e, dq0 = 1e-5, -dq if end == 0 else 0 * dq
-        change = (action(q0 + e * dq0, V + e * dV) - action(q0 - e * dq0, V - e * dV)) / (2 * e)
-        shares = (b[None, :] - r if end else -r) @ R  # (b~_j - a~_ij) R_j, or -a~_ij R_j
-        force = h * h * np.sum(b[:, None] * shares * dV)  # f_d^+ . dq1, or f_d^- . dq0
+        change = (discrete_action(s, h, a, b, q0 + e * dq0, V + e * dV) - discrete_action(s, h, a, b, q0 - e * dq0, V - e * dV)) / (2 * e)
+        force = discrete_work(h, b, r, R, end, dV)
         off = max(off, abs(change - (s.momentum(q1, v1) @ dq - force if end else -s.momentum(q0, v0) @ dq0 - force)))
     return off
 
@@ -640,6 +645,27 @@ for name, tables in (("IIIA-B", "ABB"), ("IIIA-B-D", "ABD"), ("IIID", "DDD"), ("
         check(f"36: theorem 6.1, Lobatto {name}", off, 1e-9)
 c, b, a = gauss_table(2)
 check("36: theorem 6.1, Gauss", discrete_principle(c, b, a, a, a), 1e-9)
+
+
+def antisymmetry(c, b, a, f, r):
+    """The defects of L_d(q1, q0) = -L_d(q0, q1) and f_d^+(q1, q0) = -f_d^-(q0, q1)."""
+    s, h, step = varying, 0.2, spark(c, b, a, f, r)
+    q0, v0 = start_of(s)
+    there, back = {}, {}
+    q1, v1, _ = step(s, h, q0, v0, None, there)
+    step(s, -h, q1, v1, None, back)
+    dV = np.random.default_rng(4).normal(size=there["V"].shape)
+    return (abs(discrete_action(s, h, a, b, q0, there["V"]) + discrete_action(s, -h, a, b, q1, back["V"])),
+            abs(discrete_work(h, b, r, there["R"], 0, dV) + discrete_work(-h, b, r, back["R"], 1, dV[::-1])))
+
+
+c, b, a = gauss_table(2)
+of_three = lobatto_tables(3)
+symmetric = [("Gauss", (c, b, a, a, a))] + [(f"Lobatto {name}", (*of_three[:2], *(of_three[2][t] for t in name))) for name in ("ABB", "ABD", "DDD", "ADD")]
+for name, tables in symmetric:
+    check(f"43: L_d and f_d change their signs with the direction, {name}", max(antisymmetry(*tables)), 1e-13)
+for off in antisymmetry(np.array([0.0]), np.array([1.0]), 0 * one, one, one):
+    check("43: and not without the symmetry conditions (6.3)", 1e-4 / off, 1)
 
 
 def determined(c, b, a, f, r):
