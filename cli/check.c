@@ -26,6 +26,7 @@ typedef struct finding {
     nh_integrability integrability; /* near the start */
     nh_report start_report;         /* when the start is off the constraints */
     nh_run *started;                /* of contacts and grips, or NULL */
+    nh_volume volume;               /* likewise */
     coupled_facts coupled;
 } finding;
 
@@ -52,6 +53,9 @@ static nh_status find_out(finding *f, const subject *s, nh_report *report)
     const nh_status coupled = find_coupled(&f->coupled, s, report);
     if (coupled != NH_OK)
         return coupled;
+    const nh_status volume = nh_system_volume(s->system, s->t, s->q, s->v, &f->volume, report);
+    if (volume != NH_OK)
+        return volume;
     return nh_system_integrability(s->system, s->t, s->q, s->v, &f->integrability, report);
 }
 
@@ -230,6 +234,21 @@ static void print_constraints(const finding *f)
     }
 }
 
+static void print_volume(const nh_volume *volume)
+{
+    put_label("volume");
+    if (volume->kept == NH_UNKNOWN)
+        printf("unknown: %s\n", volume->reason);
+    else if (volume->kept == NH_YES)
+        printf("kept along the motion\n");
+    else
+        printf("not kept; an invariant density is %s: %s\n",
+               volume->measure == NH_YES  ? "likely"
+               : volume->measure == NH_NO ? "excluded"
+                                          : "neither found nor excluded",
+               volume->reason);
+}
+
 static void print_structure(const finding *f)
 {
     const nh_facts *facts = f->facts;
@@ -265,6 +284,7 @@ static void print_structure(const finding *f)
     put_label("reversible");
     printf("%s\n", answer_name(facts->reversible));
     print_reversals(f->subject, &f->coupled);
+    print_volume(&f->volume);
 }
 
 static void print_conserved(const finding *f)
@@ -455,6 +475,9 @@ static void put_facts(json *j, const finding *f)
     json_boolean(j, "quadratic", facts->quadratic);
     json_boolean(j, "keeps_energy", facts->keeps_energy);
     put_answer(j, "reversible", facts->reversible);
+    put_answer(j, "volume_kept", f->volume.kept);
+    put_answer(j, "invariant_measure", f->volume.measure);
+    json_real(j, "divergence", f->volume.divergence);
     put_integrability(j, f);
     json_boolean(j, "coupled", facts->coupled);
     bool driven = facts->coupled && facts->driver >= 0;
@@ -465,7 +488,8 @@ static void put_facts(json *j, const finding *f)
     json_integer(j, "constraint_entries", facts->constraint_entries);
     json_boolean(j, "symmetries", facts->symmetries);
     json_row(j, "conserved");
-    for (int i = 0; i < remark_integrals(f->system); i++)
+    const bool modes = nh_system_items(f->system) > 0; /* with different integrals */
+    for (int i = 0; !modes && i < remark_integrals(f->system); i++)
         json_text(j, NULL, nh_system_integral_name(f->system, i));
     json_close_row(j);
 }

@@ -493,6 +493,23 @@ NH_API void nh_periodic_member_multiplier(const nh_periodic *p, int64_t member, 
 NH_API int nh_periodic_remarks(const nh_periodic *p);
 NH_API const char *nh_periodic_remark(const nh_periodic *p, int index);
 
+/* ---- volumes -------------------------------------------------------------------------------- */
+
+/* Whether the motion keeps volumes of the positions and velocities that the constraints admit, as
+ * the kinetic energy measures them, judged in states near the given one. If not, there may be a
+ * density with which it does (an invariant measure). `measure` is NH_YES if a function of the
+ * positions is such a density near the state, and NH_NO if none that has the symmetries of the
+ * system can be: in a steady motion or everywhere volumes shrink or grow, or there are no forces
+ * and no function of the positions is one. NH_UNKNOWN of systems with contacts, events that change
+ * velocities, constraints that depend on time, more than 24 velocities or very long equations. */
+typedef struct nh_volume {
+    nh_answer kept, measure;
+    double divergence;  /* of the flow in the given state: the rate of volumes; NaN: unknown */
+    const char *reason; /* of `measure`, in words; NULL if volumes are kept */
+} nh_volume;
+NH_API nh_status nh_system_volume(const nh_system *system, double t, const double *q,
+                                  const double *v, nh_volume *out, nh_report *report);
+
 /* ---- the equations of motion in many states ------------------------------------------------ */
 
 /* M v' = F + (reactions of constraints), evaluated in many states at once, several at a time in the

@@ -484,6 +484,21 @@ class System(Immutable):
         return {"integrable": _ANSWER[found.integrable], "holonomic": found.holonomic if found.holonomic >= 0 else None,
                 "growth": list(found.growth[:found.growths])}
 
+    def volume(self, q: Any, v: Any, t: float = 0) -> dict[str, Any]:
+        """Whether the motion near a state keeps the volume of positions and velocities (``kept``), whether there is likely
+        an invariant density (``measure``; both True, False or None), why, and the ``divergence`` of the flow in the state.
+
+        >>> import nonholo
+        >>> sleigh = nonholo.load("chaplygin-sleigh").system()
+        >>> sleigh.volume(*sleigh.start())["measure"]
+        False
+        """
+        q, v = self._state(q, v)
+        found = H.nh_volume()
+        call(lib.nh_system_volume, self._handle, t, _address(q), _address(v), C.byref(found))
+        return {"kept": _ANSWER[found.kept], "measure": _ANSWER[found.measure], "reason": _text(found.reason) or None,
+                "divergence": found.divergence}
+
     @cached_property
     def surfaces(self) -> list[str]:
         """Conditions on positions that the constraints imply and that were found in closed form, as texts."""
@@ -528,7 +543,8 @@ class Facts:
     """Facts about a system. Every field of the C structure ``nh_facts`` is an attribute; answers are True, False or
     None (unknown), and ``driver`` is a name. ``fibration`` gives the group, the dimension of the fibre, and the numbers of
     integrals and angles of a coupled system with linear passengers (otherwise None). ``methods`` lists the methods that apply, ``not_applicable`` maps the
-    others to the reason, and ``advised`` is the recommended method."""
+    others to the reason, and ``advised`` is the recommended method. ``volume_kept`` and ``invariant_measure`` are those of
+    :meth:`System.volume` at the model's start."""
 
     def __init__(self, system: System):
         facts = lib.nh_system_facts(system._handle).contents
@@ -536,6 +552,8 @@ class Facts:
             setattr(self, name, getattr(facts, name))
         self.reversible = _ANSWER[facts.reversible]
         self.integrable = _ANSWER[facts.integrable]
+        volume = system.volume(*system.start())
+        self.volume_kept, self.invariant_measure = volume["kept"], volume["measure"]
         self.holonomic = facts.holonomic if facts.holonomic >= 0 else None
         self.driver = system.coordinates[facts.driver] if facts.coupled and facts.driver >= 0 else None
         over = H.nh_fibration()

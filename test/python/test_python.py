@@ -69,7 +69,7 @@ RUNS = [
      dict(model="chaotic-particle", method="dla01", compose="suzuki", step=0.1, steps=500, set={"N": 3}, backend="compiled")),
     (["turntable-ball", "--method", "gauss", "--step", ".1", "--steps", "50", "--t0", "1", "--project", "--compensated", "on"],
      dict(model="turntable-ball", method="gauss", step=0.1, steps=50, t0=1, project=True, compensated=True)),
-    (["suslov", "--step", ".1", "--steps", "50"], dict(model="suslov", step=0.1, steps=50)),
+    (["suslov", "--method", "gauss", "--step", ".1", "--steps", "50"], dict(model="suslov", step=0.1, steps=50)),
 ]
 
 
@@ -103,7 +103,7 @@ def check_run(words, keywords):
 def check_facts(model):
     told = PROGRAM.json("check", model)
     facts = nonholo.load(model).check()
-    for key in ("constant_mass", "separable", "linear", "affine", "keeps_energy", "reversible", "integrable", "coupled",
+    for key in ("constant_mass", "separable", "linear", "affine", "keeps_energy", "reversible", "integrable", "coupled", "volume_kept", "invariant_measure",
                 "driver", "rank", "conserved", "parameters", "coordinates", "velocities", "observables", "advised",
                 "advised_because", "advised_for_speed", "mass_entries", "fibration"):
         same(getattr(facts, key), told[key], f"{model}: {key}")
