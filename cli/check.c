@@ -488,8 +488,7 @@ static void put_facts(json *j, const finding *f)
     json_integer(j, "constraint_entries", facts->constraint_entries);
     json_boolean(j, "symmetries", facts->symmetries);
     json_row(j, "conserved");
-    const bool modes = nh_system_items(f->system) > 0; /* with different integrals */
-    for (int i = 0; !modes && i < remark_integrals(f->system); i++)
+    for (int i = 0; i < remark_integrals(f->system); i++)
         json_text(j, NULL, nh_system_integral_name(f->system, i));
     json_close_row(j);
 }

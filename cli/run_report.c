@@ -196,6 +196,54 @@ static void print_events(const run_job *job, int width)
     }
 }
 
+/* "slips twice", "is open 3 times" */
+static void put_away(int64_t times, bool contact)
+{
+    if (times == 0)
+        printf("%s", contact ? "stays closed" : "slips in impacts only");
+    else if (times <= 2)
+        printf("%s %s", contact ? "is open" : "slips", times == 1 ? "once" : "twice");
+    else
+        printf("%s %lld times", contact ? "is open" : "slips", (long long)times);
+}
+
+/* A column of the last row by the name of an item and of what is shown of it. */
+static double item_value(const run_job *job, int item, const char *what)
+{
+    const char *name = nh_system_item_name(job->subject.system, item);
+    const size_t length = strlen(name);
+    for (int i = energy_column(job) + 1; i < other_columns(job); i++) {
+        const char *column = nh_record_column_name(job->record, i);
+        if (strncmp(column, name, length) == 0 && strcmp(column + length, what) == 0)
+            return last_value(job, i);
+    }
+    return NAN;
+}
+
+/* What slipped and what was open, how long, and what that cost. */
+static void print_items(const run_job *job, int width)
+{
+    const nh_system *system = job->subject.system;
+    double now; /* the last row may be an earlier one of a section */
+    nh_run_state(job->run, 0, &now, NULL, NULL);
+    const double whole = fabs(now - job->how.t0);
+    for (int contacts = 1; contacts >= 0; contacts--)
+        for (int i = 0, shown = 0; i < nh_system_items(system) && shown < SHOWN; i++) {
+            double time;
+            const int64_t times = nh_run_away(job->run, 0, i, &time);
+            const double lost = item_value(job, i, ".dissipated");
+            const bool idle = times == 0 && !(lost > 1e-9 * nh_record_energy_error(job->record));
+            if (idle || nh_system_item_is_contact(system, i) != contacts)
+                continue;
+            const char *label = contacts ? "contacts" : "grips";
+            printf("  %-*s  %s ", width, shown++ ? "" : label, nh_system_item_name(system, i));
+            put_away(times, contacts);
+            if (times > 0)
+                printf(" (%.3g of %.3g)", time, whole);
+            printf(", lost %.3g\n", lost);
+        }
+}
+
 void print_text(const run_job *job)
 {
     const subject *s = &job->subject;
@@ -219,6 +267,7 @@ void print_text(const run_job *job)
     print_columns(job, width, energy + 1, other_columns(job) - energy - 1);
     print_derivatives(job, width);
     print_events(job, width);
+    print_items(job, width);
     print_estimate(job, width);
     print_cost(job, width);
     if (job->output && !is_standard_output(job->output))
@@ -378,6 +427,25 @@ static void print_events_json(json *j, const run_job *job)
     json_close_object(j);
 }
 
+static void print_items_json(json *j, const run_job *job)
+{
+    const nh_system *system = job->subject.system;
+    json_array(j, "contacts_and_grips");
+    for (int i = 0; i < nh_system_items(system); i++) {
+        double time;
+        const int64_t times = nh_run_away(job->run, 0, i, &time);
+        json_object(j, NULL);
+        json_text(j, "name", nh_system_item_name(system, i));
+        json_text(j, "kind", nh_system_item_is_contact(system, i) ? "contact" : "grip");
+        json_text(j, "at_end", nh_system_mode_name(system, i, nh_run_mode(job->run, 0, i)));
+        json_integer(j, "times", times);
+        json_real(j, "time", time);
+        json_real(j, "lost", item_value(job, i, ".dissipated"));
+        json_close_object(j);
+    }
+    json_close_array(j);
+}
+
 /* Of methods that chose their steps there is a number, but no length, unless a step was given. */
 static void print_steps(json *j, const run_job *job)
 {
@@ -404,6 +472,7 @@ void print_json(const run_job *job)
     json_real(&j, "ns_per_step", nanoseconds_per_step(job));
     print_own_steps(&j, job);
     print_events_json(&j, job);
+    print_items_json(&j, job);
     json_text(&j, "backend", backend_name(job));
     json_integer(&j, "every", nh_simulation_every(job->simulation));
     json_integer(&j, "rows", nh_record_rows(job->record));

@@ -387,7 +387,8 @@ NH_API int nh_system_surfaces(const nh_system *system);
 NH_API const char *nh_system_surface(const nh_system *system, int index);
 
 /* The conserved quantities that were found, e.g. "energy" or "momentum of x1", and their values at
- * a state: values[integrals]. */
+ * a state: values[integrals]. None of systems with contacts or grips, whose modes keep different
+ * things. */
 NH_API int nh_system_integrals(const nh_system *system);
 NH_API const char *nh_system_integral_name(const nh_system *system, int index);
 NH_API nh_status nh_system_integral_values(const nh_system *system, double t, const double *q,
@@ -655,6 +656,8 @@ NH_API int64_t nh_run_event_count(const nh_run *run, int member, int event);
 /* The mode of a contact or grip of a member that was started: 1 closed or held, 0 open or slipping,
  * -1 free. */
 NH_API int nh_run_mode(const nh_run *run, int member, int item);
+/* How often a grip has slipped or a contact has been open since the start, and for how long. */
+NH_API int64_t nh_run_away(const nh_run *run, int member, int item, double *time);
 /* The name of an event, including your own event functions; NULL past the end. */
 NH_API const char *nh_run_event_name(const nh_run *run, int event);
 

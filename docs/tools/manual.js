@@ -64,8 +64,11 @@ function addCopyButton(pre) {
         setTimeout(() => { button.textContent = "Copy"; }, 1500);
     });
     box.append(pre, button);
-    /* what has to be scrolled can be reached by keyboard */
-    new ResizeObserver(() => { if (pre.scrollWidth > pre.clientWidth) pre.tabIndex = 0; else pre.removeAttribute("tabindex"); }).observe(pre);
+}
+
+/* What has to be scrolled can be reached by keyboard. */
+function reachByKey(box) {
+    new ResizeObserver(() => { if (box.scrollWidth > box.clientWidth) box.tabIndex = 0; else box.removeAttribute("tabindex"); }).observe(box);
 }
 
 /* ---- Search: search.js, which the build writes, has the text of every section. ---- */
@@ -209,5 +212,6 @@ document.addEventListener("DOMContentLoaded", () => {
     showPlaceInMenu();
     addSearch();
     document.querySelectorAll("main pre").forEach(addCopyButton);
+    document.querySelectorAll('main pre, main p, .table, math[display="block"]').forEach(reachByKey);
     document.querySelectorAll("nav.pages a.part").forEach(a => a.addEventListener("click", () => { document.getElementById("menu").checked = false; }));
 });

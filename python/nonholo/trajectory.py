@@ -81,6 +81,8 @@ class Trajectory(Immutable):
         self.event: str | None = simulation.event_name(ended) if ended >= 0 else None  #: the event that ended the run
         #: what each contact and grip does at the end: "closed" or "open"; "held", "slipping" or "free"
         self.modes: dict[str, str] = simulation.modes()
+        #: how often each contact was open or each grip slipped, and for how long
+        self.away: dict[str, tuple[int, float]] = simulation.away()
         self._simulation = simulation  # for states between the points
         self._table = simulation.table()
         self.columns: list[str] = simulation.columns()
@@ -333,6 +335,13 @@ class _Simulation(Immutable):
         mode = {i: lib.nh_run_mode(self.run, 0, i) for i in range(lib.nh_system_items(system))}
         return {_text(lib.nh_system_item_name(system, i)): _text(lib.nh_system_mode_name(system, i, at)) for i, at in mode.items()}
 
+    def away(self) -> dict[str, tuple[int, float]]:
+        system, time, found = self.system._handle, C.c_double(), {}
+        for i in range(lib.nh_system_items(system)):
+            times = lib.nh_run_away(self.run, 0, i, C.byref(time))
+            found[_text(lib.nh_system_item_name(system, i))] = times, time.value
+        return found
+
     def arrived(self) -> bool:
         return lib.nh_run_steps(self.run) == self.plan.steps or lib.nh_run_ended(self.run, 0, None) >= 0
 
@@ -524,7 +533,7 @@ def simulate(
 
     ``model`` is a :class:`Model`, a :class:`System`, or anything that :func:`load` accepts; ``options`` are those of
     the method (``stages=3``). Give the step size ``step`` and either the number of ``steps`` or the length ``time``
-    (a shorter last step ends there); the default method is then gauss. Without a step, the method chooses its own steps
+    (a shorter last step ends there); the default method is then the advised one, as on the command line. Without a step, the method chooses its own steps
     according to ``tolerance`` (1e-9) and ``absolute``, the tolerance near zero; the default is then dop853, and
     ``steps`` states are recorded at equal intervals (1000). A model alone is enough:
 
@@ -616,7 +625,7 @@ def simulate(
             tolerance = 1e-9
     count = check_timing(step, steps, time)
     beginning = Beginning(as_system(model, set, input, input_period), t0, start, q, v, project)
-    text = method_text(method or ("auto" if step is None or tolerance else "gauss"), options)
+    text = method_text(method or "auto", options)
     how = H.nh_run_options(size=C.sizeof(H.nh_run_options))
     fill_options(how, text.encode(), step or 0.0, count, compose, compensated, backend)
     how.time, how.tolerance, how.absolute = time or 0.0, tolerance or 0.0, absolute or 0.0

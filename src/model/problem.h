@@ -144,6 +144,8 @@ enum {
     NH_ITEM_SHOWN, /* the same for the user: 1, 0 or -1 */
     NH_ITEM_SPENT, /* energy lost so far, as it is shown */
     NH_ITEM_LOST,  /* energy lost in slip and impacts up to the last change of the mode */
+    NH_ITEM_TIMES, /* how often it has slipped or been open */
+    NH_ITEM_AWAY,  /* how long, less the present time while it does */
     NH_ITEM_EDGE,  /* the square of the slip below which a grip that slips may grip again */
     NH_ITEM_ALONG, /* [2] a very small slip in the direction in which it began */
     NH_ITEM_HITS = NH_ITEM_ALONG + 2, /* impacts of a contact that follow each other faster and

@@ -259,10 +259,12 @@ static void put_mode(nh_run *run, const double *node, double *inputs)
         const nh_problem_item *item = c->problem->item + i;
         double *of = nh_contact_numbers_of(c, inputs, i);
         const bool begins = nh_slips(c->hold[i]) && !nh_slips(c->before[i]);
+        const int mode = nh_holds(c->hold[i]) ? 1 : item->contact || nh_slips(c->hold[i]) ? 0 : -1;
+        const bool away = of[NH_ITEM_HOLD] != NH_HOLD_UNDECIDED && of[NH_ITEM_SHOWN] == 0;
+        of[NH_ITEM_TIMES] += mode == 0 && !away;
+        of[NH_ITEM_AWAY] += node[NODE_T] * (away - (mode == 0));
         of[NH_ITEM_HOLD] = c->hold[i];
-        of[NH_ITEM_SHOWN] = nh_holds(c->hold[i])                    ? 1
-                            : item->contact || nh_slips(c->hold[i]) ? 0
-                                                                    : -1;
+        of[NH_ITEM_SHOWN] = mode;
         if (!begins)
             continue;
         double size = nh_contact_speed_size(c, i, node);

@@ -280,6 +280,20 @@ int nh_run_mode(const nh_run *run, int member, int item)
     return (int)nh_contact_numbers_of(c, inputs_of(run, run->group + member), item)[NH_ITEM_SHOWN];
 }
 
+int64_t nh_run_away(const nh_run *run, int member, int item, double *time)
+{
+    const bool away = nh_run_mode(run, member, item) == 0;
+    const nh_contacts *c = run->contacts;
+    double now;
+    *time = 0;
+    if (!c || member < 0 || member >= run->members || item < 0 || item >= c->layout.items)
+        return 0;
+    nh_run_state(run, member, &now, NULL, NULL);
+    const double *of = nh_contact_numbers_of(c, inputs_of(run, run->group + member), item);
+    *time = fabs(of[NH_ITEM_AWAY] + (away ? now : 0));
+    return (int64_t)of[NH_ITEM_TIMES];
+}
+
 /* ---- energy ---- */
 
 /* The reactions and powers of a mode in a state; the energy is the first of c->observed. */

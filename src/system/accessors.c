@@ -385,6 +385,8 @@ const char *nh_system_surface(const nh_system *system, int index)
 
 int nh_system_integrals(const nh_system *system)
 {
+    if (nh_system_items(system) > 0) /* different things are constant in different modes */
+        return 0;
     nh_system *own = (nh_system *)system; /* integrals are searched for on the first request */
     if (nh_system_items(system) > 0)      /* they differ from mode to mode */
         return 0;

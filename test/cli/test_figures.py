@@ -9,7 +9,7 @@ import sys
 import tempfile
 import xml.etree.ElementTree
 
-from harness import Program, check, run_all, same
+from harness import Program, check, models_without_contacts, run_all, same
 
 SMALL = """figure small
 title A small figure
@@ -192,8 +192,7 @@ def the_list(program, folder):
         check(name in names, f"{name} is not among {names}")
     source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../figures/orders.fig")
     cases = set(re.findall(r"^case (\S+)$", open(source).read(), re.M))
-    models = {line.split()[0] for line in program("models").stdout.splitlines()}
-    same(models - cases, set(), "models without a column in figures/orders.fig")
+    same(set(models_without_contacts(program)) - cases, set(), "models without a column in figures/orders.fig")
     done = program("reproduce", "jay-fig11")
     same(done.returncode, 2)
     check("did you mean 'jay-fig1'?" in done.stderr, done.stderr)

@@ -168,6 +168,7 @@ def differences(gap, x):
 def newton(gap, x, inverse=None):
     """Differences are accurate enough for a matrix that is computed once; the iterations compensate for it until they stagnate."""
     inverse = differences(gap, x) if inverse is None else inverse
+    newton.solved = inverse
     last = np.inf
     for _ in range(60):
         change = inverse @ gap(x)
@@ -525,8 +526,6 @@ def spark(c, b, a, f, r, conditions=None):
     stages = len(c)
 
     def step(s, h, q0, v0, memory, tell=None):
-        p0 = s.momentum(q0, v0)
-
         def parts(x):
             V, v1, Psi = x[:4 * stages].reshape(stages, 4), x[4 * stages:4 * stages + 4], x[4 * stages + 4:].reshape(stages, 1)
             Q = q0 + h * a @ V
@@ -534,8 +533,9 @@ def spark(c, b, a, f, r, conditions=None):
             R = np.array([s.rows(Q[i]).T @ Psi[i] for i in range(stages)])
             return V, v1, Psi, Q, F, R, q0 + h * b @ V
 
-        def gap(x):
+        def gap(x, v0=v0):
             V, v1, Psi, Q, F, R, q1 = parts(x)
+            p0 = s.momentum(q0, v0)
             P = np.array([s.momentum(Q[i], V[i]) for i in range(stages)])
             k = np.array([s.k(Q[i], V[i]) for i in range(stages)])
             asked = conditions(k, s.k(q1, v1)) if conditions else [b * c**i @ k if i else b @ k for i in range(stages - 1)] + [s.k(q1, v1)]
@@ -544,7 +544,7 @@ def spark(c, b, a, f, r, conditions=None):
         x = newton(gap, guess)
         V, v1, Psi, Q, F, R, q1 = parts(x)
         if tell is not None:
-            tell.update(V=V, Psi=Psi, Q=Q, R=R)
+            tell.update(V=V, R=R, x=x, between=lambda z: np.concatenate([gap(z[4:], z[:4]), parts(z[4:])[-1]]))
         return q1, v1, None
     return step
 
@@ -605,28 +605,33 @@ compare("35: gauss, affine", affine, "gauss:stages=2", spark(c, b, a, a, a))
 # ---- theorem 6.1 of Jay (2009): dL_d/dq_0 = -p_0 - f_d^-, dL_d/dq_1 = p_1 - f_d^+ ----
 
 
+def discrete_action(s, h, a, b, q0, V):
+    Q = q0 + h * a @ V
+    return h * sum(b[i] * (V[i] @ s.mass(Q[i]) @ V[i] / 2 - s.potential(Q[i])) for i in range(len(b)))
+
+
+def discrete_work(h, b, r, R, end, dV):
+    """f_d^+ . dq1, or f_d^- . dq0: reactions (b~_j - a~_ij) R_j, or -a~_ij R_j."""
+    shares = (b[None, :] - r if end else -r) @ R
+    return h * h * np.sum(b[:, None] * shares * dV)
+
+
 def discrete_principle(c, b, a, f, r):
     """The defect of the theorem at a step from q0 to q1. L_d = h sum b_i L(Q_i, V_i) depends on q0 and the V_i; these depend
     on q0 and q1 in some way; the theorem only uses q1 = q0 + h sum b_i V_i. So it must hold for all changes of the
     V_i with q1 fixed, and with q0 fixed. Reactions are +K^T Psi here, -K^T Psi in the paper."""
-    s, h, stages = varying, 0.2, len(c)
+    s, h = varying, 0.2
     q0, v0 = start_of(s)
     told = {}
     q1, v1, _ = spark(c, b, a, f, r)(s, h, q0, v0, None, told)
     V, R = told["V"], told["R"]
-
-    def action(q0, V):
-        Q = q0 + h * a @ V
-        return h * sum(b[i] * (V[i] @ s.mass(Q[i]) @ V[i] / 2 - s.potential(Q[i])) for i in range(stages))
-
     generator, off = np.random.default_rng(3), 0.0
     for end in (0, 1) * 4:
         dV = generator.normal(size=V.shape)
         dq = h * b @ dV  # of q1, or the opposite of q0
         e, dq0 = 1e-5, -dq if end == 0 else 0 * dq
-        change = (action(q0 + e * dq0, V + e * dV) - action(q0 - e * dq0, V - e * dV)) / (2 * e)
-        shares = (b[None, :] - r if end else -r) @ R  # (b~_j - a~_ij) R_j, or -a~_ij R_j
-        force = h * h * np.sum(b[:, None] * shares * dV)  # f_d^+ . dq1, or f_d^- . dq0
+        change = (discrete_action(s, h, a, b, q0 + e * dq0, V + e * dV) - discrete_action(s, h, a, b, q0 - e * dq0, V - e * dV)) / (2 * e)
+        force = discrete_work(h, b, r, R, end, dV)
         off = max(off, abs(change - (s.momentum(q1, v1) @ dq - force if end else -s.momentum(q0, v0) @ dq0 - force)))
     return off
 
@@ -641,7 +646,55 @@ for name, tables in (("IIIA-B", "ABB"), ("IIIA-B-D", "ABD"), ("IIID", "DDD"), ("
 c, b, a = gauss_table(2)
 check("36: theorem 6.1, Gauss", discrete_principle(c, b, a, a, a), 1e-9)
 
-# ---- Celledoni et al. (2019), sections 4.2 and 5 ----
+
+def antisymmetry(c, b, a, f, r):
+    """The defects of L_d(q1, q0) = -L_d(q0, q1) and f_d^+(q1, q0) = -f_d^-(q0, q1)."""
+    s, h, step = varying, 0.2, spark(c, b, a, f, r)
+    q0, v0 = start_of(s)
+    there, back = {}, {}
+    q1, v1, _ = step(s, h, q0, v0, None, there)
+    step(s, -h, q1, v1, None, back)
+    dV = np.random.default_rng(4).normal(size=there["V"].shape)
+    return (abs(discrete_action(s, h, a, b, q0, there["V"]) + discrete_action(s, -h, a, b, q1, back["V"])),
+            abs(discrete_work(h, b, r, there["R"], 0, dV) + discrete_work(-h, b, r, back["R"], 1, dV[::-1])))
+
+
+c, b, a = gauss_table(2)
+of_three = lobatto_tables(3)
+symmetric = [("Gauss", (c, b, a, a, a))] + [(f"Lobatto {name}", (*of_three[:2], *(of_three[2][t] for t in name))) for name in ("ABB", "ABD", "DDD", "ADD")]
+for name, tables in symmetric:
+    check(f"43: L_d and f_d change their signs with the direction, {name}", max(antisymmetry(*tables)), 1e-13)
+for off in antisymmetry(np.array([0.0]), np.array([1.0]), 0 * one, one, one):
+    check("43: and not without the symmetry conditions (6.3)", 1e-4 / off, 1)
+
+
+def determined(c, b, a, f, r):
+    """The smallest singular values, beside the largest, of the step as a problem between q0 and q1, where v0 is unknown, too."""
+    told, (q0, v0) = {}, start_of(varying)
+    spark(c, b, a, f, r)(varying, 0.2, q0, v0, None, told)
+    z = np.concatenate([v0, told["x"]])
+    jacobian = np.array([(told["between"](z + e) - told["between"](z - e)) / 2e-5 for e in 1e-5 * np.eye(len(z))])
+    values = np.linalg.svd(jacobian, compute_uv=False)
+    return values[-2:] / values[0]
+
+
+for name, tables in (("IIIA-B", "ABB"), ("IIIA-B-D", "ABD"), ("IIID", "DDD")):
+    c, b, known = lobatto_tables(3)
+    least = determined(c, b, *(known[t] for t in tables))
+    if name == "IIIA-B":
+        check("42: one direction, a change of v0 and Psi_1, is not determined by q0 and q1", least[1], 1e-13)
+        check("42: and only one", 1e-5 / least[0], 1)
+    else:
+        check(f"42: q0 and q1 determine the step of {name}", 1e-8 / least[1], 1)
+c, b, a = gauss_table(2)
+check("42: q0 and q1 determine the step of Gauss", 1e-8 / determined(c, b, a, a, a)[1], 1)
+
+# ---- Celledoni et al. (2019), remark 3.4, sections 4.2 and 5 ----
+
+for name, step, unknowns in (("(15) has 3n - m unknowns", gonzalez_f, 3 * 4 - 3), ("(14) on (9) has n + m", discrete_gradient("gonzalez"), 4 + 3)):
+    step(varying, H, *start_of(varying), None)
+    check(f"41: remark 3.4, m the rank of D: {name}", abs(len(newton.solved) - unknowns), 0)
+    check("41: none of them superfluous", np.linalg.cond(newton.solved), 1e3)
 
 
 def growth(step, h, rho2=-0.6, C=1 / 9):

@@ -64,12 +64,13 @@ start x = 0.3, y = 0.2, x' = 1
 
 class Many(unittest.TestCase):
     def check(self, system, q, v, t=0.0, inputs=None):
-        near = lambda a, b, digits: np.testing.assert_allclose(a, b, rtol=digits, atol=digits * (1 + np.abs(b).max(initial=0)))
         f = lambda q, v: system.acceleration(q, v, t, inputs)[0]
+        rate = np.abs(v).max(initial=0)  # of fast spins, differences lose what their squares round off
+        near = lambda a, b, digits, size=0: np.testing.assert_allclose(a, b, rtol=digits, atol=digits * (1 + max(np.abs(b).max(initial=0), size)))
         jacobian = system.jacobian(q, v, t, inputs)
         shift = np.zeros(jacobian.by_position.shape[1])
-        near(jacobian.by_position, differences(lambda d: f(turned(system, q, d), v), shift), 1e-9)
-        near(jacobian.by_velocity, differences(lambda v: f(q, v), v), 1e-9)
+        near(jacobian.by_position, differences(lambda d: f(turned(system, q, d), v), shift), 1e-9, 0.05 * rate**2)
+        near(jacobian.by_velocity, differences(lambda v: f(q, v), v), 1e-9, 0.05 * rate**2)
         mass = system.mass_matrix(q, v, t, inputs)
         near(mass, mass.T, 1e-15)
         if not system.constraints:
@@ -182,6 +183,10 @@ class Exported(unittest.TestCase):
         for name in names[:: int(os.environ.get("NONHOLO_EVERY", 8))]:
             with self.subTest(name), tempfile.TemporaryDirectory() as folder:
                 system = nonholo.load(name).system()
+                if system.contacts or system.grips:
+                    with self.assertRaisesRegex(ValueError, "contacts or grips"):
+                        Program(folder, name)
+                    continue
                 if name == "dry-skate":
                     with self.assertRaisesRegex(ValueError, "forces that depend on reactions"):
                         Program(folder, name)

@@ -69,7 +69,7 @@ RUNS = [
      dict(model="chaotic-particle", method="dla01", compose="suzuki", step=0.1, steps=500, set={"N": 3}, backend="compiled")),
     (["turntable-ball", "--method", "gauss", "--step", ".1", "--steps", "50", "--t0", "1", "--project", "--compensated", "on"],
      dict(model="turntable-ball", method="gauss", step=0.1, steps=50, t0=1, project=True, compensated=True)),
-    (["suslov", "--method", "gauss", "--step", ".1", "--steps", "50"], dict(model="suslov", step=0.1, steps=50)),
+    (["suslov", "--step", ".1", "--steps", "50"], dict(model="suslov", step=0.1, steps=50)),
 ]
 
 
