@@ -30,7 +30,10 @@ nh_status nh_about_begin(nh_about *s, const nh_system *system, const nh_start_op
             report, NH_NOT_APPLICABLE,
             "this build of nonholo has no LAPACK, which linearisation needs: install "
             "liblapack-dev and build again ('nonholo --version' tells what is built in)");
-    nh_status status = nh_local_begin(&s->local, system, NULL, s->start.t, report);
+    nh_status status =
+        nh_system_refuse_items(system, "steady motions are not linearised in models", report);
+    if (status == NH_OK)
+        status = nh_local_begin(&s->local, system, NULL, s->start.t, report);
     if (status != NH_OK)
         return status;
     if (nh_mechanics_uses_time(s->local.system->mechanics))

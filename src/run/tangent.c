@@ -108,17 +108,12 @@ nh_status nh_tangent_applies(const nh_run *run, nh_report *report)
     const nh_status status = nh_dual_check(run->system, report);
     if (status != NH_OK)
         return status;
-    if (run->contacts)
-        return nh_fail(report, NH_NOT_APPLICABLE,
-                       "there are no derivatives of runs with contacts or grips, whose equations "
-                       "change during a run, and %s has some",
-                       run->system->name);
     if (run->pace)
         return nh_fail(report, NH_NOT_APPLICABLE,
                        "there are no derivatives of steps that follow the pace of the motion; use "
                        "steps of a given length, or a method with a tolerance, whose steps are "
                        "frozen");
-    return NH_OK;
+    return nh_system_refuse_items(run->system, "there are no derivatives of runs", report);
 }
 
 nh_status nh_tangent_create(nh_run *run, int count, bool parameters, nh_report *report)

@@ -102,6 +102,8 @@ nh_status nh_periodic_find(nh_periodic **out, const nh_system *system,
     if (!system->mechanics)
         status = nh_fail(report, NH_NOT_APPLICABLE,
                          "a system of C functions has no expressions to differentiate");
+    if (status == NH_OK)
+        status = nh_system_refuse_items(system, "there are no derivatives of runs", report);
     p->system = system;
     p->progress = o.progress;
     p->user = o.user;

@@ -281,7 +281,7 @@ static nh_status refuse(const nh_pieces *p, const nh_optimise_options *o, nh_rep
                            "the input '%s' is sampled with a period; give it as an expression or a "
                            "table",
                            p->base->mechanics->problem->input[i].name);
-    return NH_OK;
+    return nh_system_refuse_items(p->base, "there are no derivatives of runs", report);
 }
 
 static nh_status choose_time(nh_pieces *p, const nh_optimise_options *o, nh_report *report)

@@ -12,6 +12,16 @@ int nh_system_items(const nh_system *system)
     return p && !p->is_mode ? p->items : 0;
 }
 
+nh_status nh_system_refuse_items(const nh_system *system, const char *missing, nh_report *report)
+{
+    if (nh_system_items(system) == 0)
+        return NH_OK;
+    return nh_fail(
+        report, NH_NOT_APPLICABLE,
+        "%s with contacts or grips, whose equations change during a run, and %s has some", missing,
+        system->name);
+}
+
 static const nh_problem_item *item_at(const nh_system *system, int index)
 {
     const bool is_there = index >= 0 && index < nh_system_items(system);

@@ -68,6 +68,10 @@ nh_status nh_system_build_set(nh_system **out, const nh_system *system, const ch
 /* The tape of a function; NULL with a report if it cannot be made. */
 nh_status nh_system_tape(const nh_tape **out, const nh_system *system, nh_fn fn, nh_report *report);
 
+/* NH_NOT_APPLICABLE for systems with contacts or grips; `missing`: "there are no derivatives of
+ * runs". */
+nh_status nh_system_refuse_items(const nh_system *system, const char *missing, nh_report *report);
+
 /* How many numbers a function returns. */
 size_t nh_system_outputs(const nh_system *system, nh_fn fn);
 /* Kinks of the motion, and the lines of the model where they occur; 0: unknown. */
