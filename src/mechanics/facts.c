@@ -2,6 +2,7 @@
  * is not sufficient, from values at a few points near the start. */
 #include "mechanics/mechanics.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,7 +108,8 @@ static bool reaction_is_linear(const nh_mechanics *s)
 
 /* ---- energy ---- */
 
-/* Zero on the graph, or as small as its round-off in every state tried. */
+/* Zero on the graph, or as small as its round-off in every state tried. A state where nothing is
+ * rounded because everything underflows, as far from a narrow pulse, decides nothing. */
 static bool vanishes(nh_mechanics *s, nh_expr e)
 {
     nh_probe probe;
@@ -126,7 +128,7 @@ static bool vanishes(nh_mechanics *s, nh_expr e)
             nh_graph_fail(s->g);
         nh_answer significant = nh_graph_failed(s->g) ? NH_YES : nh_is_significant(value);
         zero = significant != NH_YES;
-        seen = seen || significant == NH_NO;
+        seen = seen || (significant == NH_NO && value.error > DBL_MIN);
     }
     nh_probe_free(&probe);
     return zero && seen;

@@ -203,10 +203,11 @@ static bool is_abrupt(const nh_run *run, double t, double near)
 static nh_leg piece_of(const loop *l, double from, double to, bool begins, bool ends)
 {
     const int64_t done = l->run->steps;
-    const double clear = nh_clock_clearance(&l->clock, to);
     /* A method that chooses its own steps cannot be shifted in the middle of one, and has added up
-     * the ends of the run's steps. */
+     * the ends of the run's steps. For others, conditions may be rounded more than their time. */
     const bool own = nh_run_adapts(l->run);
+    const double rounded = own ? 0 : 256 * DBL_EPSILON * l->clock.step;
+    const double clear = nh_clock_clearance(&l->clock, to) + rounded;
     const double shift = begins ? clear : ends && !own ? -clear : 0;
     const double less = own ? 64 * clear : begins ? 2 * clear : 0;
     nh_leg piece = {.from = done, .to = done + 1, .rows = l->rows};

@@ -22,7 +22,7 @@ struct nh_switches {
     int kinks;     /* of the system, all of which are computed */
     bool *of_time, *affine;
     double *space;
-    double *value[2]; /* [kinks] */
+    double *value[4]; /* [kinks]; the last one is for searches */
     double *rest;     /* a state: the conditions do not depend on it */
     double last, next;
     double searched; /* up to this time there is no other zero of conditions that are not affine */
@@ -106,13 +106,13 @@ static nh_status create(nh_run *run, const nh_run_options *options, nh_report *r
     const size_t kinks = (size_t)p->kinks, state = 2 * (size_t)system->shape.n;
     s->kinks = p->kinks;
     s->of_time = calloc(2 * kinks, sizeof *s->of_time);
-    s->space = calloc(2 * kinks + state + (size_t)system->shape.inputs + 1, sizeof(double));
+    s->space = calloc(4 * kinks + state + (size_t)system->shape.inputs + 1, sizeof(double));
     if (!s->of_time || !s->space)
         return nh_fail_memory(report);
     s->affine = s->of_time + kinks;
-    s->value[0] = s->space;
-    s->value[1] = s->value[0] + kinks;
-    s->rest = s->value[1] + kinks;
+    for (size_t k = 0; k < 4; k++)
+        s->value[k] = s->space + k * kinks;
+    s->rest = s->space + 4 * kinks;
     bool failed = false;
     pthread_mutex_lock(&own->lock);
     for (int i = 0; i < s->kinks; i++) {
@@ -136,12 +136,12 @@ static void evaluate(nh_switches *s, double t, double *value)
 /* A condition changes its sign between two times: the first number at which it has done so. */
 static void bisect(nh_switches *s, int i, double from, double to)
 {
-    double *value = s->value[1];
+    double *value = s->value[3];
     evaluate(s, from, value);
     const double sign = value[i];
     for (double middle; middle = from + (to - from) / 2, middle > from && middle < to;) {
         evaluate(s, middle, value);
-        *(value[i] * sign > 0 ? &from : &to) = middle;
+        *((value[i] > 0) == (sign > 0) ? &from : &to) = middle;
     }
     s->next = fmin(s->next, to);
 }
@@ -165,23 +165,61 @@ static void find_affine(nh_switches *s, double t, double step)
     }
 }
 
+/* A condition has the same sign at three times and is closest to zero at the one in the middle: by
+ * golden section, a time between them at which it has the other sign; NAN: it comes no closer. */
+static double other_sign(nh_switches *s, int i, double from, double middle, double to)
+{
+    enum { ENOUGH = 40 };
+    const double time[] = {from, middle, to};
+    double size[3], *value = s->value[3];
+    for (int k = 0; k < 3; k++) {
+        evaluate(s, time[k], value);
+        size[k] = fabs(value[i]);
+    }
+    const double sign = value[i];
+    for (int k = 0; k < ENOUGH && fmax(size[0], size[2]) > 1.25 * size[1]; k++) {
+        const bool before = middle - from > to - middle;
+        const double at = middle + 0.3819660112501051 * ((before ? from : to) - middle);
+        evaluate(s, at, value);
+        if (value[i] * sign < 0)
+            return at;
+        const bool closer = fabs(value[i]) < size[1], upper = closer == before;
+        *(upper ? &to : &from) = closer ? middle : at;
+        size[upper ? 2 : 0] = closer ? size[1] : fabs(value[i]);
+        middle = closer ? at : middle;
+        size[1] = closer ? fabs(value[i]) : size[1];
+    }
+    return NAN;
+}
+
+/* Whether a condition changes its sign between two samples, or twice between the last three. */
+static void look_at(nh_switches *s, int i, double t, double here, double by)
+{
+    const double last = s->value[0][i], now = s->value[1][i], ahead = s->value[2][i];
+    double other = here + by, from = now == 0 ? here - by : here;
+    if (now * ahead > 0) {
+        const bool dip = last * now > 0 && fabs(now) <= fabs(last) && fabs(now) <= fabs(ahead);
+        other = dip ? other_sign(s, i, here - by, here, here + by) : NAN;
+        from = other < here ? fmax(t, here - by) : here;
+    }
+    if ((now != 0 || last * ahead < 0) && ahead != 0 && other > t)
+        bisect(s, i, from, other);
+}
+
 static void find_others(nh_switches *s, double t, double step)
 {
     const double by = step / SAMPLES;
-    evaluate(s, t, s->value[0]);
-    for (int k = 1; k <= AHEAD * SAMPLES; k++) {
-        const double from = t + (k - 1) * by, to = t + k * by, known = s->next;
-        if (from >= known)
-            break;
-        evaluate(s, to, s->value[1]);
+    evaluate(s, t - by, s->value[0]);
+    evaluate(s, t, s->value[1]);
+    for (int k = 0; k < AHEAD * SAMPLES && t + (k - 1) * by < s->next; k++) {
+        double *first = s->value[0];
+        evaluate(s, t + (k + 1) * by, s->value[2]);
         for (int i = 0; i < s->kinks; i++)
-            if (s->of_time[i] && !s->affine[i] && s->value[0][i] * s->value[1][i] < 0) {
-                bisect(s, i, from, to);
-                evaluate(s, to, s->value[1]);
-            }
-        double *other = s->value[0];
+            if (s->of_time[i] && !s->affine[i])
+                look_at(s, i, t, t + k * by, by);
         s->value[0] = s->value[1];
-        s->value[1] = other;
+        s->value[1] = s->value[2];
+        s->value[2] = first;
     }
     s->searched = fmin(s->next, t + AHEAD * step);
 }

@@ -41,6 +41,8 @@ OF_TIME = [  # a force that changes at known times, and when and by how much
     ("if(t > 3, 0.2, 0)", [(3, 0.2)]),
     ("if(t > 5, if(t < 5.01, 50, 0), 0)", [(5, 50), (5.01, -50)]),
     ("if(5.013 > t, 0, 2) - if(t > 5.0133, 2, 0)", [(5.013, 2), (5.0133, -2)]),
+    ("if(abs(t - 5.01111) < 0.0001, 50, 0)", [(5.01101, 50), (5.01121, -50)]),
+    ("if(sin(9*t) > 0.9999, 9, 0)", [((math.pi/2 + 2*math.pi*k + side*math.acos(0.9999))/9, -9*side) for k in range(15) for side in (-1, 1)]),
     ("sign(sin(3*t + 0.2))", [(0, 1)] + [((k * math.pi - 0.2) / 3, 2 * (-1) ** k) for k in range(1, 10)]),
 ]
 KEPT = [  # not crossed, crossed where steps end, or smooth enough for the method
@@ -139,7 +141,8 @@ def conserved(program, path):
 
 
 def nothing_is_conserved_that_a_branch_changes(program, folder):
-    for force in ("-if(x > 30, 0.5*x', 0)", "if(t > 5, if(t < 5.01, 50, 0), 0)", "-max(0, x - 1e6)*x'"):
+    for force in ("-if(x > 30, 0.5*x', 0)", "if(t > 5, if(t < 5.01, 50, 0), 0)", "-max(0, x - 1e6)*x'",
+                  "exp(-((t - 5)/0.001)^2)", "-x'*exp(-((x - 50)/0.001)^2)"):
         same(conserved(program, write(folder, force)), [], force)
     same(conserved(program, write(folder, "-x")), [], "a force along x, which is no potential to nonholo")
     path = f"{folder}/free.nh"
