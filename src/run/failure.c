@@ -123,24 +123,61 @@ static nh_status describe_grazing(const nh_run *run, const nh_step_failure *f, c
     return NH_NOT_CONVERGED;
 }
 
+/* "x' = 0 (line 4)"; false if out of memory. */
+static bool name_kink(const nh_run *run, int kink, char *where, size_t size)
+{
+    const nh_problem *p = run->system->mechanics->problem;
+    const int line = nh_system_kink_line(run->system, kink);
+    char *text = nh_expr_text(p, p->kink[kink].condition);
+    if (!text)
+        return false;
+    snprintf(where, size, line > 0 ? "%.200s = 0 (line %d)" : "%.200s = 0", text, line);
+    free(text);
+    return true;
+}
+
+/* The first kink between the last good state and the one to which its accelerations lead in two
+ * steps, or -1. */
+static int kink_ahead(const nh_run *run, const nh_clock *clock, int member)
+{
+    const nh_system *s = run->system;
+    const int n = s->shape.n, kinks = nh_system_kinks(s);
+    const size_t nq = (size_t)s->coordinates, room = nq + 2 * (size_t)n + (size_t)s->shape.m;
+    double *q = kinks > 0 ? calloc(room + 2 * (size_t)kinks, sizeof *q) : NULL, t;
+    if (!q)
+        return -1;
+    double *v = q + nq, *a = v + n, *here = q + room, *ahead = here + kinks;
+    const double by = 2 * clock->step;
+    t = nh_clock_at(clock, run->steps);
+    (void)nh_run_ended(run, member, &t);
+    nh_run_inner_state(run, member, NULL, q, v);
+    bool known = nh_system_evaluate(s, NH_FN_KINKS, t, q, v, NULL, here, NULL) == NH_OK &&
+                 nh_system_evaluate(s, NH_FN_ACCELERATION, t, q, v, NULL, a, NULL) == NH_OK;
+    for (int i = 0; i < s->coordinates; i++)
+        q[i] += i < n ? by * v[i] : 0;
+    for (int i = 0; i < n; i++)
+        v[i] += by * a[i];
+    known = known && nh_system_evaluate(s, NH_FN_KINKS, t + by, q, v, NULL, ahead, NULL) == NH_OK;
+    int found = -1;
+    for (int i = kinks - 1; known && i >= 0; i--)
+        if (here[i] * ahead[i] <= 0 && here[i] != ahead[i])
+            found = i;
+    free(q);
+    return found;
+}
+
 /* A motion held by a jump of the forces; `residual` holds the time. */
 static nh_status describe_chatter(const nh_run *run, const nh_step_failure *f, const char *who,
                                   nh_report *report)
 {
-    const nh_problem *p = run->system->mechanics->problem;
-    const int line = nh_system_kink_line(run->system, f->iterations);
-    char *text = nh_expr_text(p, p->kink[f->iterations].condition), where[32] = "";
-    if (!text)
+    char where[256];
+    if (!name_kink(run, f->iterations, where, sizeof where))
         return nh_fail_memory(report);
-    if (line > 0)
-        snprintf(where, sizeof where, " (line %d)", line);
-    nh_fail(
-        report, NH_NOT_CONVERGED,
-        "%st = %.10g: the motion chatters: the forces jump where %.200s = 0%s and drive it back "
-        "from both sides, so it stays there and steps become ever shorter; write a force that "
-        "is continuous there, such as tanh(v/0.01) instead of sign(v), or give a fixed step",
-        who, f->residual, text, where);
-    free(text);
+    nh_fail(report, NH_NOT_CONVERGED,
+            "%st = %.10g: the motion chatters: the forces jump where %s and drive it back "
+            "from both sides, so it stays there and steps become ever shorter; write a force that "
+            "is continuous there, such as tanh(v/0.01) instead of sign(v), or give a fixed step",
+            who, f->residual, where);
     if (report) {
         report->option = "step";
         report->step = f->index + 1;
@@ -224,8 +261,8 @@ static nh_status describe_unresolved(const nh_run *run, const nh_step_failure *f
 }
 
 /* A step for whose equations no solution was found. */
-static void describe_unsolved(const nh_clock *clock, const nh_step_failure *f, const place *at,
-                              nh_report *report)
+static void describe_unsolved(const nh_run *run, const nh_clock *clock, const nh_step_failure *f,
+                              const place *at, nh_report *report)
 {
     if (f->kernel_status == NH_KERNEL_STUCK &&
         (f->iterations < 3 || f->iterations >= NH_OWN_STEPS_MAX)) {
@@ -250,6 +287,17 @@ static void describe_unsolved(const nh_clock *clock, const nh_step_failure *f, c
     if (f->iterations > 0) /* otherwise there was not even a first correction */
         nh_print(how_far, sizeof how_far, " (last correction %.2g after %d iteration%s)",
                  f->residual, f->iterations, nh_plural(f->iterations));
+    const int kink = kink_ahead(run, clock, f->member);
+    char where[256];
+    if (kink >= 0 && name_kink(run, kink, where, sizeof where)) {
+        nh_fail(
+            report, NH_NOT_CONVERGED,
+            "%sstep %lld, t = %.10g: the equations of the step were not solved%s, and functions "
+            "change abruptly near there, where %s; write a function that is smooth there, such "
+            "as tanh(v/0.01) instead of sign(v), or try a smaller step (now %g)",
+            at->who, at->step, at->t, how_far, where, clock->step);
+        return;
+    }
     nh_fail(report, NH_NOT_CONVERGED,
             "%sstep %lld, t = %.10g: the equations of the step were not solved%s; a smaller step "
             "(now %g) usually helps",
@@ -324,7 +372,7 @@ nh_status nh_describe_failure(nh_run *run, const nh_clock *clock, const nh_step_
                          "at x = 0, so the motion cannot be continued",
                          at.who, at.step, at.t, at.step == 1 ? "at the start" : "there");
     else if (status == NH_NOT_CONVERGED)
-        describe_unsolved(clock, f, &at, report);
+        describe_unsolved(run, clock, f, &at, report);
     else
         describe_singular(run, clock, f, &at, status, -1, report);
     note_place(f, &at, status != NH_CALLBACK_STOPPED, report);
