@@ -131,7 +131,9 @@ static bool name_kink(const nh_run *run, int kink, char *where, size_t size)
     char *text = nh_expr_text(p, p->kink[kink].condition);
     if (!text)
         return false;
-    snprintf(where, size, line > 0 ? "%.200s = 0 (line %d)" : "%.200s = 0", text, line);
+    const int written = snprintf(where, size, "%.200s = 0", text);
+    if (line > 0)
+        snprintf(where + written, size - (size_t)written, " (line %d)", line);
     free(text);
     return true;
 }
