@@ -99,6 +99,21 @@ def on_every_processor(program):
         check(far < 1e-9, f"{model}: {far}")  # rounding: products are not fused there
 
 
+def what_is_told(program):
+    """The report says how often, how long and at what cost something slipped, as the events and columns do."""
+    found = program.json("run", "slipping-sleigh", "--no-estimate")
+    sign = {"blade slips": -1, "blade grips": 1}
+    time = sum(sign[event["name"]] * event["t"] for event in found["events"])
+    [blade] = found["contacts_and_grips"]
+    check(abs(blade["time"] - time) < 1e-12 and blade["times"] == found["event_counts"]["blade slips"], str(blade))
+    lost = found["observables"]["blade.dissipated"]
+    sentence = f"  blade slips twice ({time:.3g} of 10), lost {lost:.3g}\n"
+    check(sentence in program("run", "slipping-sleigh").stdout, sentence)
+    dropped = program("run", os.path.join(HERE, "grip", "dropped-wheel.nh")).stdout
+    for words in ("  w.touch is open once (0.428 of 2), lost 2.94\n", "  w.roll slips in impacts only, lost 7.89\n"):
+        check(words in dropped, f"{words} is not in {dropped}")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
@@ -113,6 +128,7 @@ def main():
               for row in table["orders"] if row["case"] in cases]
     if not given.id:
         tests.append(("on every processor", lambda: on_every_processor(program)))
+        tests.append(("what is told", lambda: what_is_told(program)))
     return run_all(tests, workers=1 if given.print else 2)
 
 
