@@ -26,7 +26,7 @@
 
 enum {
     VELOCITIES_MOST = 24, /* the fit would take too long */
-    GRAPH_MOST = 30000,   /* nodes; the derivatives would take too long */
+    GRAPH_MOST = 10000,   /* nodes; the derivatives would take too long */
     STATES = 16,          /* in which the divergence may vanish */
     STATES_LEAST = 8,
     TERMS_MOST = 130, /* of a polynomial */
