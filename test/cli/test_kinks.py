@@ -145,7 +145,7 @@ def conserved(program, path):
 
 def nothing_is_conserved_that_a_branch_changes(program, folder):
     for force in ("-if(x > 30, 0.5*x', 0)", "if(t > 5, if(t < 5.01, 50, 0), 0)", "-max(0, x - 1e6)*x'",
-                  "exp(-((t - 5)/0.001)^2)", "-x'*exp(-((x - 50)/0.001)^2)"):
+                  "exp(-((t - 5)/0.001)^2)", "tanh((t - 5)/0.001) - tanh((t - 5.1)/0.001)", "-x'*exp(-((x - 50)/0.001)^2)"):
         same(conserved(program, write(folder, force)), [], force)
     same(conserved(program, write(folder, "-x")), [], "a force along x, which is no potential to nonholo")
     path = f"{folder}/free.nh"
@@ -156,6 +156,10 @@ def nothing_is_conserved_that_a_branch_changes(program, folder):
     with open(path, "w", encoding="utf-8") as f:
         f.write("model free\ncoordinate x, y\nlagrangian (x'^2 + y'^2)/2 - abs(y)\nstart x' = 5, y' = 1\n")
     same(conserved(program, path), ["energy", "momentum of x'"], "a potential with a kink")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("model gyro\ncoordinate x, y\nlagrangian (x'^2 + y'^2)/2 - x^2 - y^2/3\n"
+                "force x = (1 + sin(t))*y', y = -(1 + sin(t))*x'\nstart x' = 5, y' = 1\n")
+    same(conserved(program, path), ["energy"], "a force that changes with time and does no work")
 
 
 def main():
