@@ -144,6 +144,18 @@ static void find_what_matters(volume_search *w)
             w->matters[c] |= w->jacobian[(size_t)r * (size_t)s->width + (size_t)c] != 0;
 }
 
+/* Whether the start tells how far and how fast the states may be that are looked at. Otherwise they
+ * depend on the units, and so would what is concluded from them. */
+static bool has_scales(const volume_search *w)
+{
+    bool all = w->probe.time > 0 || !w->uses_time, moves = false;
+    for (int c = 0; c < w->s.coordinates; c++)
+        all = all && (w->probe.q_size[c] > 0 || w->probe.angle[c] || !w->matters[c]);
+    for (int i = 0; i < w->s.n; i++)
+        moves = moves || w->probe.v_size[i] > 0;
+    return all && moves;
+}
+
 /* In states near and far; with NH_NOT_CONVERGED there are too few. */
 static nh_status scatter(volume_search *w, bool *kept, nh_report *report)
 {
@@ -297,7 +309,10 @@ static nh_status seek_density(volume_search *w, nh_answer *answer, nh_report *re
         for (int i = 0; i < 2 && status == NH_OK; i++, w->drawn = drawn)
             status = fit(w, &p, neighbourhood / (1 + i), left + i, report);
         const double least = pow(2, p.order - 0.5);
-        *answer = left[1] <= negligible || left[0] >= least * left[1] ? NH_YES : NH_NO;
+        if (left[1] <= negligible || left[0] >= least * left[1])
+            *answer = NH_YES;
+        else if (left[1] > clearly && left[0] < least / 2 * left[1])
+            *answer = NH_NO;
     }
     free_polynomial(&p);
     return status;
@@ -390,12 +405,13 @@ static nh_status conclude(volume_search *w, nh_volume *out, nh_report *report)
     out->measure = kept ? NH_YES : NH_UNKNOWN;
     if (kept)
         return NH_OK;
-    status = seek_density(w, &density, report);
+    const bool scaled = has_scales(w);
+    status = scaled ? seek_density(w, &density, report) : NH_OK;
     if (status == NH_OK && !w->uses_time)
         status = seek_any_steady(w, &steady, report);
     if (status != NH_OK)
         return status;
-    const bool one_sign = w->positive || w->negative;
+    const bool one_sign = scaled && (w->positive || w->negative);
     if (density == NH_YES)
         out->measure = steady ? NH_UNKNOWN : NH_YES;
     else if (steady || one_sign || (density == NH_NO && is_kinetic(w)))

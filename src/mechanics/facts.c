@@ -2,7 +2,6 @@
  * is not sufficient, from values at a few points near the start. */
 #include "mechanics/mechanics.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,8 +107,7 @@ static bool reaction_is_linear(const nh_mechanics *s)
 
 /* ---- energy ---- */
 
-/* Zero on the graph, or as small as its round-off in every state tried. A state where nothing is
- * rounded because everything underflows, as far from a narrow pulse, decides nothing. */
+/* Zero on the graph, or as small as its round-off in every state tried. */
 static bool vanishes(nh_mechanics *s, nh_expr e)
 {
     nh_probe probe;
@@ -128,7 +126,7 @@ static bool vanishes(nh_mechanics *s, nh_expr e)
             nh_graph_fail(s->g);
         nh_answer significant = nh_graph_failed(s->g) ? NH_YES : nh_is_significant(value);
         zero = significant != NH_YES;
-        seen = seen || (significant == NH_NO && value.error > DBL_MIN);
+        seen = seen || significant == NH_NO;
     }
     nh_probe_free(&probe);
     return zero && seen;
@@ -215,17 +213,14 @@ static bool keeps_energy(nh_mechanics *s)
         free(v);
         return false;
     }
-    bool shown = true; /* not so a narrow pulse that is zero in every state tried */
     for (int i = 0; i < s->n; i++) {
         v[i] = nh_variable(s->g, NH_V, (uint32_t)i);
-        if (s->problem->force[i] == NH_ZERO)
-            continue;
-        power = nh_add(s->g, power, nh_multiply(s->g, s->problem->force[i], v[i]));
-        shown = shown && !vanishes(s, s->problem->force[i]);
+        if (s->problem->force[i] != NH_ZERO)
+            power = nh_add(s->g, power, nh_multiply(s->g, s->problem->force[i], v[i]));
     }
     bool plain = s->facts.conservative && s->facts.autonomous && s->facts.linear;
-    bool kept = shown && vanishes(s, power) && reactions_do_no_work(s, v) &&
-                (plain || energy_stands_still(s));
+    bool kept =
+        vanishes(s, power) && reactions_do_no_work(s, v) && (plain || energy_stands_still(s));
     free(v);
     return kept;
 }

@@ -388,8 +388,6 @@ int nh_system_integrals(const nh_system *system)
     if (nh_system_items(system) > 0) /* different things are constant in different modes */
         return 0;
     nh_system *own = (nh_system *)system; /* integrals are searched for on the first request */
-    if (nh_system_items(system) > 0)      /* they differ from mode to mode */
-        return 0;
     pthread_mutex_lock(&own->lock);
     if (own->mechanics && !own->mechanics->sought && !nh_find_symmetries(own->mechanics))
         nh_remarks_add(

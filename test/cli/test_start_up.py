@@ -28,9 +28,10 @@ def libraries(program, folder):
     version = program("--version").stdout
     if "no HDF5" in version or "no LAPACK" in version:
         raise Skipped("built without them")
-    for line in (["--help"], ["run", "rolling-coin"], ["run", "rolling-coin", "-o", "run.csv"], ["check", "rolling-coin"]):
+    for line in (["--help"], ["run", "rolling-coin"], ["run", "rolling-coin", "-o", "run.csv"], ["models"]):
         text = loaded(program, folder, line)
         check("libhdf5" not in text and "liblapack" not in text, f"{line} loads {text[:2000]}")
+    check("libhdf5" not in loaded(program, folder, ["check", "rolling-coin"]), "check reads no files")
     check("libhdf5" in loaded(program, folder, ["run", "rolling-coin", "-o", "run.h5"]), "nothing writes HDF5")
     check("liblapack" in loaded(program, folder, ["linearise", "chaplygin-sleigh"]), "nothing linearises")
 
