@@ -130,5 +130,8 @@ nh_status nh_system_mean_force(const nh_system *system, const double *q, const d
     *mean /= time;
     *size /= fabs(time);
     nh_latitude_end(&l);
+    if (status == NH_OK && !isfinite(*mean))
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "the driver does not move, or there is no force somewhere on its way");
     return status;
 }

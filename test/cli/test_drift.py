@@ -121,6 +121,8 @@ def test_reversing_maps(program, folder):
         check(abs(abs(found["mean_force"]) - abs(sum(force)) / 1000) < 1e-9, f"{found['mean_force']}")
         same("integrals" in found["fibration"], integrable, "integrable")
         check(found["reverses_rotating_driver"] and "(x1, -x2, -xi)" in found["reversals"], f"{found['reversals']}")
+    at_rest = program("check", "knife-edge", "--set", "eps=0.1", "--start", "xi'=0").stdout
+    check("if the force along the admissible direction is 0" in at_rest and "nan" not in at_rest, at_rest)
 
 
 def main():
