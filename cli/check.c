@@ -234,21 +234,6 @@ static void print_constraints(const finding *f)
     }
 }
 
-static void print_volume(const nh_volume *volume)
-{
-    put_label("volume");
-    if (volume->kept == NH_UNKNOWN)
-        printf("unknown: %s\n", volume->reason);
-    else if (volume->kept == NH_YES)
-        printf("kept along the motion\n");
-    else
-        printf("not kept; an invariant density is %s: %s\n",
-               volume->measure == NH_YES  ? "likely"
-               : volume->measure == NH_NO ? "excluded"
-                                          : "neither found nor excluded",
-               volume->reason);
-}
-
 static void print_structure(const finding *f)
 {
     const nh_facts *facts = f->facts;

@@ -1,5 +1,5 @@
-/* nonholo check, continued: the fibration of a coupled system over its driver, its frequencies, and
- * the maps that reverse the motion. */
+/* nonholo check, continued: the fibration of a coupled system over its driver, its frequencies, the
+ * maps that reverse the motion, and what becomes of volumes. */
 #include "check_coupled.h"
 
 #include <math.h>
@@ -231,4 +231,21 @@ void put_frequencies(json *j, const coupled_facts *c)
     else
         json_boolean(j, "nondegenerate", found.nondegenerate == NH_YES);
     json_close_object(j);
+}
+
+/* ---- volumes ------------------------------------------------------------------------------- */
+
+void print_volume(const nh_volume *volume)
+{
+    put_label("volume");
+    if (volume->kept == NH_UNKNOWN)
+        printf("unknown: %s\n", volume->reason);
+    else if (volume->kept == NH_YES)
+        printf("kept along the motion\n");
+    else
+        printf("not kept; an invariant density is %s: %s\n",
+               volume->measure == NH_YES  ? "likely"
+               : volume->measure == NH_NO ? "excluded"
+                                          : "neither found nor excluded",
+               volume->reason);
 }

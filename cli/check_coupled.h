@@ -1,4 +1,4 @@
-/* What nonholo check says of coupled systems and of maps that reverse the motion. */
+/* What nonholo check says of coupled systems, of maps that reverse the motion, and of volumes. */
 #ifndef CLI_CHECK_COUPLED_H
 #define CLI_CHECK_COUPLED_H
 
@@ -29,6 +29,7 @@ void free_coupled(coupled_facts *c);
 void print_fibration(const subject *s);
 void print_reversals(const subject *s, const coupled_facts *c);
 void print_frequencies(const coupled_facts *c);
+void print_volume(const nh_volume *volume);
 void put_fibration(json *j, const subject *s);
 void put_reversals(json *j, const subject *s, const coupled_facts *c);
 void put_frequencies(json *j, const coupled_facts *c);
