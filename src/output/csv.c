@@ -1,6 +1,7 @@
 /* Comma-separated values: a header line, then one line per row; every number reads back as the same
  * double. */
 #include "output/file.h"
+#include "output/number.h"
 #include "output/record.h"
 
 #include <stdlib.h>
@@ -17,11 +18,15 @@ static nh_status check_ending(const char *path, nh_report *report)
 
 void nh_file_numbers(nh_file *file, const double *row, int columns)
 {
-    char text[33];
-    for (int column = 0; column < columns; column++) {
-        size_t length = strlen(nh_number_text(row[column], text));
-        text[length] = column + 1 < columns ? ',' : '\n';
-        nh_file_write(file, text, length + 1);
+    enum { AT_ONCE = 32 };
+    char text[AT_ONCE * (NH_NUMBER_TEXT + 1)];
+    for (int column = 0; column < columns;) {
+        char *end = text;
+        for (int i = 0; i < AT_ONCE && column < columns; i++) {
+            end = nh_number_write(row[column++], end);
+            *end++ = column < columns ? ',' : '\n';
+        }
+        nh_file_write(file, text, (size_t)(end - text));
     }
 }
 

@@ -4,6 +4,8 @@
  * as v lie between (4c-2) 2^(q-2) and (4c+2) 2^(q-2). Scaled by the power 10^-k that makes this
  * interval between 1 and 10 wide, it holds one or two integers, of which at most one is a multiple
  * of 10: take that, else the nearest. One table look-up, three multiplications; no locale. */
+#define _GNU_SOURCE
+#include "output/number.h"
 #include "base/status.h"
 
 #include <math.h>
@@ -72,17 +74,16 @@ static decimal shortest(uint64_t fraction, int biased)
     return (decimal){s + up, k};
 }
 
-/* Eight digits, including leading zeros, in pairs: half as many divisions, and short ones. */
+/* Eight digits, including leading zeros: halves of a number side by side in one word, divided by
+ * multiplications that keep to their own half, quarter and eighth of it. */
 static void eight_digits(uint32_t number, char *text)
 {
-    static const char pairs[] =
-        "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
-        "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
-        "8081828384858687888990919293949596979899";
-    for (int i = 6; i >= 0; i -= 2) {
-        memcpy(text + i, pairs + 2 * (number % 100), 2);
-        number /= 100;
-    }
+    uint64_t fours = number / 10000 + ((uint64_t)(number % 10000) << 32);
+    uint64_t hundreds = ((fours * 10486) >> 20) & UINT64_C(0x7f0000007f);
+    uint64_t pairs = hundreds + ((fours - 100 * hundreds) << 16);
+    uint64_t tens = ((pairs * 103) >> 10) & UINT64_C(0xf000f000f000f);
+    uint64_t digits = tens + ((pairs - 10 * tens) << 8) + UINT64_C(0x3030303030303030);
+    memcpy(text, &digits, sizeof digits); /* the first digit is the lowest byte */
 }
 
 /* The decimal digits of a positive integer with at most 17 digits, without leading and trailing
@@ -108,20 +109,22 @@ static int digits_of(decimal *number, char *digits)
 /* 0.000123, 12.5, 4500: for exponents that stay readable. */
 static char *write_plain(char *text, const char *digits, int count, int exponent)
 {
-    if (exponent < 0) {
-        *text++ = '0';
+    int before = exponent + 1; /* digits before the point */
+    if (before <= 0) {
+        memcpy(text, "0.0000", 6);
+        text += 2 - before;
+        before = 0;
+    } else if (before < count) {
+        memcpy(text, digits, (size_t)before);
+        text += before;
         *text++ = '.';
-        for (int i = -1; i > exponent; i--)
-            *text++ = '0';
+    } else {
+        memset(text, '0', (size_t)before);
+        memcpy(text, digits, (size_t)count);
+        return text + before;
     }
-    for (int i = 0; i < count; i++) {
-        if (i == exponent + 1 && exponent >= 0)
-            *text++ = '.';
-        *text++ = digits[i];
-    }
-    for (int i = count; i <= exponent; i++)
-        *text++ = '0';
-    return text;
+    memcpy(text, digits + before, (size_t)(count - before));
+    return text + count - before;
 }
 
 static char *write_scientific(char *text, const char *digits, int count, int exponent)
@@ -129,8 +132,8 @@ static char *write_scientific(char *text, const char *digits, int count, int exp
     *text++ = digits[0];
     if (count > 1)
         *text++ = '.';
-    for (int i = 1; i < count; i++)
-        *text++ = digits[i];
+    memcpy(text, digits + 1, (size_t)(count - 1));
+    text += count - 1;
     *text++ = 'e';
     if (exponent < 0)
         *text++ = '-';
@@ -143,10 +146,10 @@ static char *write_scientific(char *text, const char *digits, int count, int exp
     return text;
 }
 
-char *nh_number_text(double value, char *text)
+char *nh_number_write(double value, char *text)
 {
     if (!isfinite(value))
-        return strcpy(text, isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
+        return stpcpy(text, isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
     char *end = text, digits[20] = "";
@@ -161,5 +164,11 @@ char *nh_number_text(double value, char *text)
                                 : write_scientific(end, digits, count, e);
     }
     *end = '\0';
+    return end;
+}
+
+char *nh_number_text(double value, char *text)
+{
+    nh_number_write(value, text);
     return text;
 }
