@@ -297,8 +297,10 @@ static void draw(study *all, const char *folder)
     if (nh_record_can_plot(path, &report) !=
         NH_OK) /* gnuplot may be missing: the numbers are in the .csv */
         fprintf(stderr, "peers: no picture: %s\n", report.text);
-    else
-        stop_if(nh_panels_plot(panel, PEER_PROBLEMS, path, "Work and precision", &report), &report);
+    else {
+        const nh_picture picture = {.size = sizeof picture, .title = "Work and precision"};
+        stop_if(nh_panels_draw(panel, PEER_PROBLEMS, path, &picture, &report), &report);
+    }
 }
 
 /* ---- all ---- */

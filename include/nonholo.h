@@ -201,15 +201,8 @@ NH_API const char *nh_system_observable_name(const nh_system *system, int index)
  * forces, the state. A setting "u:held", "u:linear" or "u:spline" leaves it open: its values are
  * then supplied while a run advances. A setting that begins with "input " may only name an input.
  * An input without a setting has the model's default. */
-typedef enum nh_signal {
-    NH_SIGNAL_FORMULA, /* an expression */
-    NH_SIGNAL_HELD,    /* a value that is kept until the next one */
-    NH_SIGNAL_LINEAR,  /* straight lines between values */
-    NH_SIGNAL_SPLINE   /* cubic polynomials between values */
-} nh_signal;
 NH_API int nh_system_inputs(const nh_system *system);
 NH_API const char *nh_system_input_name(const nh_system *system, int index);
-NH_API nh_signal nh_system_input_signal(const nh_system *system, int index);
 /* The expression of an input, shortened if it is long; for an open input, its default. Freed by the
  * caller. */
 NH_API char *nh_system_input_text(const nh_system *system, int index);
@@ -707,7 +700,6 @@ NH_API int nh_system_directions(const nh_system *system);
 /* Gives a run derivatives in so many directions, all of them zero, in place of those that it has.
  * `parameters`: some will be by parameters, which takes longer to prepare. */
 NH_API nh_status nh_run_tangents(nh_run *run, int directions, bool parameters, nh_report *report);
-NH_API int nh_run_directions(const nh_run *run); /* 0: it has no derivatives */
 /* Sets a direction at the present state; nh_run_start sets all of a member to zero. */
 NH_API nh_status nh_run_set_tangent(nh_run *run, int member, int direction, const nh_direction *to,
                                     nh_report *report);
@@ -718,10 +710,6 @@ NH_API void nh_run_tangent(const nh_run *run, int member, int direction, double 
 /* The derivative of the energy, followed by those of the observables. */
 NH_API nh_status nh_run_observe_tangent(const nh_run *run, int member, int direction,
                                         double *observed, nh_report *report);
-/* Replaces the directions by combinations of them: new_i = sum over j of matrix[i * count + j]
- * old_j, as an orthonormalisation does. */
-NH_API nh_status nh_run_mix_tangents(nh_run *run, int member, const double *matrix,
-                                     nh_report *report);
 
 /* What a run is differentiated by, with names as in `nonholo run --sensitivity`, separated by
  * commas: a parameter "J"; a start value "start x", "start x'"; "start R" for a rotation, which has
@@ -758,14 +746,6 @@ NH_API nh_status nh_sensitivity_create(nh_sensitivity **out, const nh_system *sy
 NH_API void nh_sensitivity_free(nh_sensitivity *sensitivity);
 NH_API int nh_sensitivity_variables(const nh_sensitivity *sensitivity);
 NH_API const nh_varied *nh_sensitivity_variable(const nh_sensitivity *sensitivity, int index);
-/* Gives a run, which is in the start state, a direction for each variable; before its first step.
- */
-NH_API nh_status nh_sensitivity_begin(const nh_sensitivity *sensitivity, nh_run *run, int member,
-                                      nh_report *report);
-/* The derivatives of the run's present state: values[outputs][variables]. The outputs are all
- * changes of positions, velocities, the energy, and observables. */
-NH_API nh_status nh_sensitivity_values(const nh_sensitivity *sensitivity, const nh_run *run,
-                                       int member, double *values, nh_report *report);
 NH_API int nh_sensitivity_outputs(const nh_sensitivity *sensitivity);
 NH_API const char *nh_sensitivity_output_name(const nh_sensitivity *sensitivity, int index);
 
@@ -1350,8 +1330,6 @@ typedef struct nh_members {
     int threads;
 } nh_members;
 NH_API nh_members nh_simulation_members(const nh_simulation *simulation);
-NH_API double nh_simulation_swept_value(const nh_simulation *simulation, int64_t combination,
-                                        int sweep);
 /* What differs between members, swept values and then variations: how many, their names, and the
  * value of a member. */
 NH_API int nh_simulation_values(const nh_simulation *simulation);

@@ -26,51 +26,34 @@ NH_API nh_status nh_latitude_create(nh_latitude **out, const nh_system *system, 
                                     const double *v, nh_report *report);
 NH_API void nh_latitude_free(nh_latitude *latitude);
 NH_API double nh_latitude_value(const nh_latitude *latitude, const double *q, const double *v);
-/* Whether the latitude may exist for some start state of the system. */
-NH_API bool nh_system_may_have_latitude(const nh_system *system);
 
-/* Quantities by name: "t", a coordinate, a velocity, "energy", an observable, "latitude";
- * "constraint", the largest |k|, "relative_constraint", the largest |k| relative to what
- * the kinetic energy could make it, and
+/* Quantities by name, as `observe` of a simulation and figures take them: "t", a coordinate, a
+ * velocity, "energy", an observable, "latitude"; "constraint", the largest |k|,
+ * "relative_constraint", the largest |k| relative to what the kinetic energy could make it, and
  * "constraint:NAME", the k of one constraint; "momentum of ..." as listed by
  * nh_system_integral_name; "rho1", "rho2", ..., the momenta in the model's frame. Where the energy
  * is not an integral, "power": its rate of change, caused by forces, moving constraints and terms
- * that depend on time. Quantities of two states one step apart: "midpoint_constraint" and
- * "midpoint:NAME", k at the midpoint, and "leapfrog_invariant", see nh_leapfrog_invariant;
- * "shifted_energy" (of one state) is explained at nh_shifted_energy;
- * "energy_balance", the change of the energy minus the work of that power, per unit of time: the
- * energy that the method itself adds or removes. */
-typedef struct nh_watch nh_watch;
+ * that depend on time.
+ *
+ * "shifted_energy", the modified energy that shifted:force=5/24 keeps up to step^4 where the mass
+ * is constant, nothing depends on time, and the constraints are linear in the velocities
+ * (docs/theory.md): E - step^2 ((r.M^-1 r - F.M^-1 F)/16 + v.V''v/24), F the force, r the reaction.
+ *
+ * Quantities of two states one step apart: "midpoint_constraint" and "midpoint:NAME", k at the
+ * midpoint, and "leapfrog_invariant", see nh_leapfrog_invariant; "energy_balance", the change of
+ * the energy minus the work of that power, per unit of time: the energy that the method itself adds
+ * or removes.
+ *
+ * The names of a system list those of two states last. The latitude may be listed although it does
+ * not exist for a particular start. A name is valid until the next call in the same thread. */
+NH_API int nh_system_quantities(const nh_system *system);
+NH_API const char *nh_system_quantity_name(const nh_system *system, int index);
+
+/* A state of a run. */
 typedef struct nh_state {
     double t;
     const double *q, *wrapped_q, *v; /* wrapped_q as in nh_run_wrapped_state */
 } nh_state;
-
-/* Prepares the evaluation of the named quantities along runs from `start` with this step. Returns
- * NH_BAD_ARGUMENT for an unknown name, NH_NOT_APPLICABLE for a quantity that this system or start
- * state does not have. */
-NH_API nh_status nh_watch_create(nh_watch **out, const nh_system *system, const char *const *names,
-                                 int count, double step, const nh_state *start, nh_report *report);
-NH_API void nh_watch_free(nh_watch *watch);
-NH_API bool nh_watch_looks_back(const nh_watch *watch); /* needs the state one step earlier */
-/* `before` is the state one step earlier; if it is NULL, quantities that need it are NaN. The
- * values[count] are in the order of the names. */
-NH_API nh_status nh_watch_values(const nh_watch *watch, const nh_state *now, const nh_state *before,
-                                 double *values, nh_report *report);
-/* The names of the quantities of a system, those that need two states last. The latitude may be
- * listed although it does not exist for a particular start. A name is valid until the next call in
- * the same thread. */
-NH_API int nh_system_quantities(const nh_system *system);
-NH_API const char *nh_system_quantity_name(const nh_system *system, int index);
-
-/* The modified energy that shifted:force=5/24 keeps up to step^4 where the mass is constant,
- * nothing depends on time, and the constraints are linear in the velocities (docs/theory.md): E -
- * step^2
- * ((r.M^-1 r - F.M^-1 F)/16 + v.V''v/24), F the force, r the reaction. NH_NOT_APPLICABLE for other
- * systems. */
-NH_API bool nh_system_has_shifted_energy(const nh_system *system);
-NH_API nh_status nh_shifted_energy(const nh_system *system, double step, const double *q,
-                                   const double *v, double *value, nh_report *report);
 
 /* Leapfrog's invariant of two states one step apart: v.M v/2 + x0.K x1/2 - f.(x0 + x1)/2 with
  * v = (x1 - x0)/step. Leapfrog keeps it exactly where the mass is constant, the potential is
@@ -193,12 +176,6 @@ typedef struct nh_line {
 NH_API nh_line nh_trend_line(const nh_trend *trend);
 NH_API nh_line nh_fit_slope(const double *x, const double *y, int64_t count);
 
-/* Replaces y at each point by its mean over an interval of length `window` in x around the point;
- * points closer to an end than half a window are omitted. x must be increasing. Returns the number
- * of points written to mean_x and mean_y[count]. */
-NH_API int64_t nh_running_mean(const double *x, const double *y, int64_t count, double window,
-                               double *mean_x, double *mean_y);
-
 /* How an error behaves over time. */
 typedef enum nh_verdict {
     NH_VERDICT_ROUND_OFF,   /* never above the level of round-off */
@@ -221,8 +198,6 @@ typedef struct nh_judgement {
     nh_line line; /* from nh_fit_slope */
     char text[160];
 } nh_judgement;
-/* Classifies the error y(x); errors below `round_off` are considered round-off. */
-NH_API nh_judgement nh_judge(const double *x, const double *y, int64_t count, double round_off);
 /* The same for the error y = quantity - start of a quantity whose terms have the given size; the
  * verdict may be NH_VERDICT_LOST. */
 NH_API nh_judgement nh_judge_quantity(const double *x, const double *y, int64_t count, double start,
@@ -254,14 +229,6 @@ NH_API void nh_holonomic_free(nh_holonomic *holonomic);
 NH_API const char *nh_verdict_name(nh_verdict verdict); /* "bounded", "linear drift" */
 /* The round-off level of a quantity of the given size after the given number of steps. */
 NH_API double nh_round_off_level(double size, int64_t steps);
-
-/* Fits a mean square that grows like rate*x, by least squares through the origin. `exponent` is
- * that of the power x^exponent that fits best: 1 for a random walk, 2 for a common drift, 0 for a
- * bounded error. */
-typedef struct nh_walk {
-    double rate, rate_error, exponent;
-} nh_walk;
-NH_API nh_walk nh_fit_walk(const double *x, const double *mean_square, int64_t count);
 
 /* Estimates the order of a method from its errors at decreasing steps h. `level` is the round-off
  * level of each point. The fit uses the range in which the local orders agree; mark[count] records
@@ -745,8 +712,6 @@ NH_API int nh_optimum_points(const nh_optimum *o, int control);
 NH_API const double *nh_optimum_inputs(const nh_optimum *o, int control);
 NH_API double nh_optimum_point_time(const nh_optimum *o, int point);
 NH_API double nh_optimum_value(const nh_optimum *o, int varied); /* of what is varied */
-/* Writes the inputs to a file that a setting "u:held=FILE.csv" takes. */
-NH_API nh_status nh_optimum_save(const nh_optimum *o, const char *path, nh_report *report);
 /* The state at the beginning of a piece, or at the end (`pieces`), before inputs jump. */
 NH_API void nh_optimum_state(const nh_optimum *o, int piece, double *t, double *q, double *v);
 /* The largest jump of velocities where inputs jump, relative to the largest velocity. */
@@ -849,8 +814,6 @@ typedef struct nh_panel {
 } nh_panel;
 NH_API nh_status nh_panels_draw(const nh_panel *panel, int panels, const char *path,
                                 const nh_picture *picture, nh_report *report);
-NH_API nh_status nh_panels_plot(const nh_panel *panel, int panels, const char *path,
-                                const char *title, nh_report *report);
 /* Checks whether such a plot can be written to this path, as nh_record_can_plot does for
  * nh_record_draw. */
 NH_API nh_status nh_panels_can_plot(const char *path, nh_report *report);
@@ -869,21 +832,6 @@ NH_API const char *nh_datafile_column_name(const nh_datafile *table, int column)
 NH_API const double *nh_datafile_column(const nh_datafile *table, int column); /* [rows] */
 NH_API nh_status nh_datafile_draw(const nh_datafile *table, const char *columns, const char *path,
                                   const nh_picture *picture, nh_report *report);
-
-/* A plot of a table with coloured cells; columns of the same group are shown under its name.
- * `shade` is an nh_verdict, or -1 for an empty cell. */
-typedef struct nh_cell {
-    int shade;
-    char text[16];
-} nh_cell;
-typedef struct nh_grid {
-    const char *const *row, *const *column, *const *group; /* group: of each column, may be NULL */
-    int rows, columns;
-    const nh_cell *cell;       /* [rows][columns] */
-    const char *shade_name[8]; /* names of the shades for the legend; NULL: not in the legend */
-} nh_grid;
-NH_API nh_status nh_grid_plot(const nh_grid *grid, const char *path, const char *title,
-                              nh_report *report);
 
 /* ---- drawings ---------------------------------------------------------------------------- */
 

@@ -19,6 +19,7 @@
  *     psi' = -sqrt(2/mu) s'.
  *
  * Both stay defined at states whose driver energy is not quite that of the start. */
+#include "analysis/quantities.h"
 #include "analysis/latitude.h"
 
 #include "base/dense.h"

@@ -1,4 +1,5 @@
 /* Steps as a map, and the products of its derivative forwards and backwards: see nonholo.h. */
+#include "run/tangent.h"
 #include "analysis/sensitivity.h"
 #include "base/option_struct.h"
 #include "base/status.h"

@@ -25,4 +25,13 @@ nh_status nh_sensitivity_add(nh_sensitivity *s, const char *name, nh_varied_kind
 nh_status nh_sensitivity_read(nh_sensitivity *s, nh_start_moves *start, const char *names,
                               nh_report *report);
 
+/* Gives a run, which is in the start state, a direction for each variable; before its first step.
+ */
+nh_status nh_sensitivity_begin(const nh_sensitivity *sensitivity, nh_run *run, int member,
+                               nh_report *report);
+/* The derivatives of the run's present state: values[outputs][variables]. The outputs are all
+ * changes of positions, velocities, the energy, and observables. */
+nh_status nh_sensitivity_values(const nh_sensitivity *sensitivity, const nh_run *run, int member,
+                                double *values, nh_report *report);
+
 #endif

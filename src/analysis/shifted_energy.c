@@ -8,6 +8,7 @@
  * - F.M^-1 F = a.M a + 2 a.gradV. */
 #include <nonholo_analysis.h>
 
+#include "analysis/quantities.h"
 #include "base/status.h"
 #include "system/system.h"
 

@@ -45,6 +45,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analysis/verdict.h"
 #include "analysis/slope.h"
 #include "base/decimal.h"
 

@@ -1,6 +1,7 @@
 /* Quantities by name, evaluated along a run. nonholo_analysis.h lists them. */
 #include <nonholo_analysis.h>
 
+#include "analysis/quantities.h"
 #include "analysis/sizes.h"
 #include "base/status.h"
 #include "system/attitude.h"

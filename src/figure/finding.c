@@ -1,5 +1,6 @@
 /* Measures the findings of a figure, compares them with the expected values and describes the
  * result. */
+#include "analysis/verdict.h"
 #include "figure/figure.h"
 
 #include <math.h>

@@ -363,7 +363,8 @@ nh_status nh_figure_draw(const nh_figure *f, const char *path, nh_report *report
     nh_status status = make_atlas(&a, f, report);
     if (status)
         return status;
-    status = nh_panels_plot(a->panel, f->panel_count, path, f->title, report);
+    const nh_picture picture = {.size = sizeof picture, .title = f->title};
+    status = nh_panels_draw(a->panel, f->panel_count, path, &picture, report);
     release(a);
     return status;
 }

@@ -1,5 +1,6 @@
 /* Computes a series from the measured quantities by applying the operations of a chain, from right
  * to left. */
+#include "analysis/verdict.h"
 #include "figure/figure.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* Computes one method on one case: simulates its members and measures them. */
+#include "analysis/quantities.h"
 #include "figure/figure.h"
 
 #include <math.h>

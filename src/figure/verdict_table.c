@@ -1,5 +1,6 @@
 /* A figure in the form of a table: one verdict for every method and every quantity of every case.
  * */
+#include "output/grid.h"
 #include "figure/figure.h"
 #include "output/file.h"
 

@@ -57,6 +57,13 @@ typedef struct nh_input_table {
 int64_t nh_input_table_find(const nh_input_table *table, double t);
 void nh_input_table_piece(const nh_input_table *table, int64_t piece, double *u);
 
+typedef enum nh_signal {
+    NH_SIGNAL_FORMULA, /* an expression */
+    NH_SIGNAL_HELD,    /* a value that is kept until the next one */
+    NH_SIGNAL_LINEAR,  /* straight lines between values */
+    NH_SIGNAL_SPLINE   /* cubic polynomials between values */
+} nh_signal;
+
 typedef struct nh_problem_input {
     char *name;           /* "u", "u[3]" */
     const char *declared; /* as in the text, "u" */

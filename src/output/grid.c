@@ -1,4 +1,5 @@
 /* A table of coloured cells, drawn with gnuplot's rectangles and labels. */
+#include "output/grid.h"
 #include "output/gnuplot.h"
 #include "output/page.h"
 

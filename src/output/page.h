@@ -5,6 +5,7 @@
 #include <nonholo_analysis.h>
 
 #include "base/status.h"
+#include "output/grid.h"
 
 /* Made by tools/embed.py from third_party and the scripts and styles of this folder. */
 typedef struct nh_page_part {

@@ -310,13 +310,6 @@ nh_status nh_panels_draw(const nh_panel *panel, int panels, const char *path,
                            : draw_all(&p, &how, path, report);
 }
 
-nh_status nh_panels_plot(const nh_panel *panel, int panels, const char *path, const char *title,
-                         nh_report *report)
-{
-    const nh_picture picture = {.size = sizeof picture, .title = title};
-    return nh_panels_draw(panel, panels, path, &picture, report);
-}
-
 nh_status nh_panels_can_plot(const char *path, nh_report *report)
 {
     return nh_gnuplot_can_draw(path, report);

@@ -1,4 +1,5 @@
 /* A trajectory as a table in memory, with the maximum errors that every run reports. */
+#include "analysis/sensitivity.h"
 #include "output/record.h"
 #include "run/attach.h"
 

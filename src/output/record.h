@@ -4,6 +4,7 @@
 
 #include <nonholo_analysis.h>
 
+#include "analysis/quantities.h"
 #include "base/status.h"
 #include "run/measure.h"
 

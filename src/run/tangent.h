@@ -57,6 +57,11 @@ void nh_tangent_free(nh_tangent *t);
 nh_tangent *nh_tangent_detach(nh_run *run);
 void nh_tangent_attach(nh_run *run, nh_tangent *t);
 
+int nh_run_directions(const nh_run *run); /* 0: it has no derivatives */
+/* Replaces the directions by combinations of them: new_i = sum over j of matrix[i * count + j]
+ * old_j, as an orthonormalisation does. */
+nh_status nh_run_mix_tangents(nh_run *run, int member, const double *matrix, nh_report *report);
+
 /* Everything below does nothing for a run without derivatives. */
 
 /* A member got a state. */

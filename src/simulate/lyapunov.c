@@ -6,6 +6,7 @@
  * difference, the bars. */
 #include <nonholo_analysis.h>
 
+#include "run/tangent.h"
 #include "analysis/tangent_space.h"
 #include "base/option_struct.h"
 #include "base/remarks.h"

@@ -14,6 +14,9 @@ nh_status nh_check_variations(nh_simulation *s, const nh_system *system, nh_repo
 bool nh_varies_machines(const nh_simulation *s);
 bool nh_varies_starts(const nh_simulation *s);
 
+/* A value of a sweep, the same for all members of a combination. */
+double nh_simulation_swept_value(const nh_simulation *simulation, int64_t combination, int sweep);
+
 /* The settings of the simulation and those of a member, without variations if `start` is negative:
  * texts "NAME=VALUE" to be freed in one
  * piece; NULL without memory. */

@@ -40,4 +40,7 @@ double nh_optimum_lack(const nh_optimum *o);
 /* optimum.c: settings and the system of the result. */
 nh_status nh_optimum_describe(nh_optimum *o, nh_report *report);
 
+/* Writes the inputs to a file that a setting "u:held=FILE.csv" takes. */
+nh_status nh_optimum_save(const nh_optimum *o, const char *path, nh_report *report);
+
 #endif

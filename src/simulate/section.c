@@ -1,5 +1,6 @@
 /* Events of a simulation: the list of events, and sections, which record only the states at
  * events. */
+#include "run/tangent.h"
 #include "simulate/ensemble.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
 /* One trajectory: the states come from nh_run_sample; every sample becomes a row of the record and
  * of the file. */
+#include "analysis/sensitivity.h"
 #include "simulate/simulation.h"
 #include "base/clock.h"
 #include "base/option_struct.h"

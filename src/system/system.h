@@ -131,4 +131,6 @@ nh_status nh_callbacks_prepare(nh_system *system, nh_report *report);
 nh_status nh_system_partial_energies(const nh_system *system, double t, const double *q,
                                      const double *v, double *values, nh_report *report);
 
+nh_signal nh_system_input_signal(const nh_system *system, int index);
+
 #endif

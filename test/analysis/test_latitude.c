@@ -1,7 +1,6 @@
 /* The latitude: constant along an accurate flow for every driver, exact if there is a formula for
  * it, refused if it does not exist; and the other quantities that a watch knows. */
-#include <nonholo_analysis.h>
-
+#include "analysis/quantities.h"
 #include "check.h"
 
 #include <stdlib.h>

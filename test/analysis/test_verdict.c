@@ -1,6 +1,5 @@
 /* Verdicts on series whose nature is known, with and without noise, many of each kind. */
-#include <nonholo_analysis.h>
-
+#include "analysis/verdict.h"
 #include "check.h"
 
 #include <stdint.h>

@@ -2,6 +2,9 @@
  * and freed, callers end before they have done everything, indices and numbers are anything. A
  * small model knows what exists and what has been started; names must be there for indices in
  * range, and NULL for all others. */
+#include "simulate/machines.h"
+#include "system/system.h"
+
 #include <limits.h>
 #include <math.h>
 #include <nonholo.h>

@@ -1,6 +1,7 @@
 /* Inputs in C: a function that gives them, a stepper, and a run saved in the middle, all to the
  * same bits; what is refused. */
 #include "open.h"
+#include "system/system.h"
 
 #include <math.h>
 #include <nonholo.h>

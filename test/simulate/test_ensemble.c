@@ -8,6 +8,7 @@
 #include "base/exact.h"
 #include "base/random.h"
 #include "check.h"
+#include "simulate/machines.h"
 #include "simulate/starts.h"
 
 /* ---- Philox against the known answers that come with the paper's library ---- */
