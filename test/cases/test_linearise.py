@@ -36,7 +36,7 @@ def run_case(program, case):
     for name, value in case.get("set", {}).items():
         words += ["--set", f"{name}={value!r}"]
     if "start" in case:
-        words += ["--start", ",".join(f"{name}={value!r}" for name, value in case["start"].items())]
+        words += ["--start", ",".join(f"{name}={value}" for name, value in case["start"].items())]
     if "sweep" in case:
         words += ["--sweep", "{}={!r}:{!r}:{}".format(*case["sweep"]), "--locate", "hopf,zero"]
     found = program.json(*words)
