@@ -53,7 +53,6 @@ void nh_backward_restart(nh_backward *s)
     s->moves = s->planned = 0;
     s->used = s->most = 0;
     s->spacing = FIRST_SPACING;
-    s->journal.shifts = false;
     nh_backward_forget_pieces(s);
 }
 
@@ -90,7 +89,7 @@ int64_t nh_backward_moves(const nh_backward *s)
 bool nh_backward_breaks(const nh_backward *s, bool *inputs)
 {
     *inputs = s->journal.inputs;
-    return s->journal.inputs || s->journal.events || s->journal.shifts;
+    return s->journal.inputs || s->journal.events;
 }
 
 size_t nh_backward_memory(const nh_backward *s)
@@ -152,7 +151,6 @@ static bool keep(nh_backward *s)
     }
     nh_backward_state *now = s->kept + s->count++;
     now->node = s->moves;
-    now->shifted = s->journal.shifts;
     if (!pack(s, &now->state))
         return false;
     while (s->used > s->memory / 2 && s->count > 2)
@@ -263,16 +261,15 @@ static nh_status repeat(nh_backward *s, const nh_backward_state *first, int64_t 
     watch(s, false);
     nh_status status = unpack(s, &first->state, report);
     j->items = 0;
-    j->shifts = first->shifted;
     for (int64_t node = first->node; node < to && status == NH_OK; node++) {
         nh_backward_move *m = s->move + (node - first->node);
-        *m = (nh_backward_move){.first = j->items, .shifted = j->shifts};
+        *m = (nh_backward_move){.first = j->items};
         nh_run_inner_state(s->run, 0, &m->time, NULL, NULL);
         nh_journal_begin_move(j);
         j->last = node + 1 == s->moves && s->moves == s->planned;
         status = nh_backward_go(s, node, node + 1, report);
         m->last = j->items;
-        m->other = j->events || j->inputs || m->shifted || m->first == m->last;
+        m->other = j->events || j->inputs || m->first == m->last;
         keep_end(s, m);
     }
     nh_run_keep_journal(s->run, NULL);
@@ -304,7 +301,7 @@ static nh_status transfer(nh_backward *s, const nh_backward_state *first, int64_
     const nh_backward_move *m = s->move + (node - first->node);
     const size_t numbers = s->adjoint->numbers;
     const nh_backward_hooks *h = s->hooks;
-    nh_status status = nh_backward_transfer(s, first, node, m->shifted, d, report);
+    nh_status status = nh_backward_transfer(s, first, node, d, report);
     if (status != NH_OK || !h->at_end || !m->end)
         return status;
     memset(s->at_end, 0, (numbers + 1) * sizeof *s->at_end);
@@ -404,7 +401,6 @@ static nh_status sweep_range(nh_backward *s, const nh_backward_state *first, int
         nh_journal_begin_move(&s->journal);
         status = nh_backward_go(s, before, node, report);
         part[made].node = node;
-        part[made].shifted = s->journal.shifts;
         if (status == NH_OK && !pack(s, &part[made].state))
             status = nh_fail_memory(report);
     }

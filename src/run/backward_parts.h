@@ -8,7 +8,6 @@
 
 typedef struct nh_backward_state { /* a state that is kept */
     int64_t node;
-    bool shifted; /* it has a time of its own */
     nh_pack state;
 } nh_backward_state;
 
@@ -20,7 +19,7 @@ typedef struct nh_backward_stretch { /* moves of equal length, up to the next st
 typedef struct nh_backward_move { /* on the way back */
     double time;                  /* when it begins */
     size_t first, last;           /* items of the journal */
-    bool other, shifted;          /* more happened; it begins with a time of its own */
+    bool other;                   /* more happened */
     double *end;                  /* the state before inputs were given, if they were */
 } nh_backward_move;
 
@@ -55,7 +54,7 @@ nh_status nh_backward_go(nh_backward *s, int64_t from, int64_t to, nh_report *re
 
 /* Carries d back through a move by its derivatives in all directions. `from` is before it. */
 nh_status nh_backward_transfer(nh_backward *s, const nh_backward_state *from, int64_t node,
-                               bool shifted, double *d, nh_report *report);
+                               double *d, nh_report *report);
 void nh_backward_forget_pieces(nh_backward *s);
 void nh_backward_free_transfer(nh_backward *s);
 

@@ -13,7 +13,7 @@ enum { AT_ONCE = 64, WIDTH = NH_DUAL_PLACES - 1 };
 static const double early = 1e-8; /* in steps: inputs are given this much before their time */
 
 typedef struct column { /* a direction */
-    size_t number;      /* of the state, or beyond it: the time of the state */
+    size_t number;      /* of the state */
     int input;          /* ... or of this input, unless it is -1 */
     int64_t piece;
     int value;
@@ -67,12 +67,12 @@ static bool add_pieces(columns *c, const nh_backward *s, double from, double to)
     return done;
 }
 
-static bool list_columns(columns *c, const nh_backward *s, double from, double to, bool shifted)
+static bool list_columns(columns *c, const nh_backward *s, double from, double to)
 {
     const nh_adjoint *a = s->adjoint;
     const size_t low = 2 * (size_t)a->shape.n, end = 2 * low + (size_t)a->shape.angles;
     bool done = true;
-    for (size_t i = 0; i < a->numbers + shifted && done; i++)
+    for (size_t i = 0; i < a->numbers && done; i++)
         if (i < low || i >= end)
             done = add(c, (column){i, -1, 0, 0});
     return done && add_pieces(c, s, from, to);
@@ -111,10 +111,8 @@ static bool set_directions(nh_backward *s, const columns *c, size_t first, size_
             t->table[k].input = one->input;
             done = unit_piece(&s->run->system->mechanics->problem->input[one->input].table, one,
                               &t->table[k].table);
-        } else if (one->number < t->state_size)
+        } else
             nh_tangent_number(nh_tangent_block(t, 0, pass), one->number)[place] = 1;
-        else
-            t->time[pass * NH_DUAL_PLACES + (int)place - 1] = 1;
     }
     return done;
 }
@@ -210,15 +208,14 @@ static nh_status take_all(nh_backward *s, const nh_backward_state *from, int64_t
 }
 
 nh_status nh_backward_transfer(nh_backward *s, const nh_backward_state *from, int64_t node,
-                               bool shifted, double *d, nh_report *report)
+                               double *d, nh_report *report)
 {
     const nh_backward_move *m = s->move + (node - from->node);
     columns c = {0};
     nh_status status = make_tangent(s, report);
     if (status == NH_OK)
-        status = list_columns(&c, s, m->time, m[1].time, shifted)
-                     ? take_all(s, from, node, &c, d, report)
-                     : nh_fail_memory(report);
+        status = list_columns(&c, s, m->time, m[1].time) ? take_all(s, from, node, &c, d, report)
+                                                         : nh_fail_memory(report);
     free(c.item);
     return status;
 }

@@ -133,7 +133,7 @@ static bool finish_step(nh_event_walk *k)
         nh_leg piece;
         int event;
         if (!piece_of_step(k, from[NODE_T], end, &piece)) {
-            nh_journal_note_shift(run);
+            nh_tangent_settle(run, k->member, from, last);
             break;
         }
         done = take_piece(k, &piece, end, &event);
@@ -261,11 +261,11 @@ static bool follow_nodes(nh_event_walk *k, const nh_leg *leg, bool *happened)
 /* From the state after an event to the next step of the run. */
 static bool follow_to_step(nh_event_walk *k, bool *happened)
 {
-    const double t = nh_crossings_node(k->w, k->kept, 0)[NODE_T];
+    const double *from = nh_crossings_node(k->w, k->kept, 0), t = from[NODE_T];
     nh_leg rest;
     *happened = false;
     if (!rest_of_step(k, t, &rest)) {
-        nh_journal_note_shift(k->run);
+        nh_tangent_settle(k->run, k->member, from, grid(k, k->index + 1));
         return true;
     }
     return start_at(k, &rest.clock, t) && follow_nodes(k, &rest, happened) &&

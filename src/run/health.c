@@ -395,8 +395,9 @@ static void detour(nh_run *run, bool begins)
     if (begins)
         return;
     end(run);
-    for (int i = 0; run->steps == 0 && i < run->members; i++)
-        restart(run, i, 0); /* its checks are numbered by whole steps */
+    for (int i = 0; i < run->members; i++) /* its checks are numbered by whole steps */
+        if (run->steps == 0 || run->health->track[i].first > run->steps)
+            restart(run, i, run->steps);
 }
 
 /* ---- checkpoints ---- */

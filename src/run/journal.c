@@ -39,7 +39,7 @@ static bool ensure(nh_journal *j, size_t state_size)
 void nh_journal_begin_move(nh_journal *j)
 {
     j->legs = 0;
-    j->events = j->inputs = j->shifts = false;
+    j->events = j->inputs = false;
 }
 
 bool nh_journal_ends(const nh_run *run)
@@ -82,10 +82,4 @@ void nh_journal_note_inputs(nh_run *run)
     j->events = !j->inputs;
     if (j->inputs)
         memcpy(j->end, run->group->block, run->state_size * sizeof *j->end);
-}
-
-void nh_journal_note_shift(nh_run *run)
-{
-    if (run->journal)
-        run->journal->shifts = true;
 }

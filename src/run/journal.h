@@ -20,7 +20,6 @@ struct nh_journal {
     int legs;    /* that it took */
     bool events; /* it did something else, too: at an event, or with inputs */
     bool inputs; /* ... after its only leg; the state before that is `end` */
-    bool shifts; /* the last step ended at an event, so its end has a time of its own */
     double *end; /* [state_size] */
     bool last;   /* the run ends with the present move: inputs stay at the end of a table */
     bool failed; /* out of memory */
@@ -37,6 +36,5 @@ bool nh_journal_ends(const nh_run *run);
 void nh_journal_note(nh_run *run, bool start, const nh_leg *leg, const double *before);
 void nh_journal_note_event(nh_run *run);
 void nh_journal_note_inputs(nh_run *run);
-void nh_journal_note_shift(nh_run *run);
 
 #endif

@@ -447,6 +447,26 @@ nh_status nh_tangent_stretch(nh_run *run, int direction, double rate, double ori
     return NH_OK;
 }
 
+double nh_tangent_end_move(const nh_tangent *t, int pass, int direction, double time)
+{
+    return t->stretch ? t->stretch[pass * NH_DUAL_PLACES + direction] * (time - t->origin) : 0;
+}
+
+/* How the beginning of the clock of a leg and its first step move: after an event, the step ends
+ * where it would without. Steps that a method chooses keep their lengths. */
+static void move_first_step(const nh_run *run, int member, int pass, const nh_leg *leg,
+                            double *begins, double *longer)
+{
+    const nh_tangent *t = run->tangents;
+    const double *moves = t->time + (member * t->passes + pass) * NH_DUAL_PLACES;
+    const double end = nh_clock_at(&leg->clock, leg->from + 1);
+    const bool is_given = !nh_choice_adapts(&run->choice);
+    for (int d = 0; d < NH_DUAL_PLACES - 1; d++) {
+        longer[d] = is_given ? nh_tangent_end_move(t, pass, d, end) - moves[d] : 0;
+        begins[d] = moves[d] - (double)leg->from * longer[d];
+    }
+}
+
 bool nh_tangent_start(nh_run *run, const group *g, const nh_leg *leg, const double *before,
                       nh_step_failure *f)
 {
@@ -456,8 +476,10 @@ bool nh_tangent_start(nh_run *run, const group *g, const nh_leg *leg, const doub
             double *block = nh_tangent_block(t, g->first_member + lane, pass);
             nh_tangent_take_values(run, before, g->lanes, lane, false, block);
             nh_kernel_io io = nh_tangent_arguments(run, block, leg, leg->from);
-            io.time_moves =
-                t->time + ((g->first_member + lane) * t->passes + pass) * NH_DUAL_PLACES;
+            double begins[NH_DUAL_PLACES] = {0}, longer[NH_DUAL_PLACES] = {0};
+            move_first_step(run, g->first_member + lane, pass, leg, begins, longer);
+            io.time_moves = begins;
+            io.step_moves = longer;
             if (nh_kernel_begin(&t->engine, &io) != NH_KERNEL_OK)
                 return fails(f, leg->from, g->first_member + lane);
             nh_tangent_take_values(run, g->block, g->lanes, lane, false, block);

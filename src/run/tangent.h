@@ -83,6 +83,9 @@ void nh_tangent_remark(nh_run *run);
 
 /* ---- tangent_jumps.c ---- */
 
+/* How the end of a step moves: it stays where it is unless times are stretched. */
+double nh_tangent_end_move(const nh_tangent *t, int pass, int direction, double time);
+
 /* Lets a direction be the derivative by a point of an input's table. */
 nh_status nh_tangent_vary_table(nh_run *run, int direction, int input, int64_t point,
                                 nh_report *report);

@@ -113,12 +113,6 @@ static void event_moves(const nh_run *run, int event, const double *node, const 
     take_node(run, node, block);
 }
 
-/* How the end of a step moves: it stays where it is unless times are stretched. */
-static double end_move(const nh_tangent *t, int pass, int direction, double time)
-{
-    return t->stretch ? t->stretch[pass * NH_DUAL_PLACES + direction] * (time - t->origin) : 0;
-}
-
 /* ---- steps that the method chooses ---- */
 
 void nh_tangent_begin_own(nh_run *run, double time)
@@ -140,7 +134,7 @@ static bool reach(nh_run *run, int member, double time)
                *moves = moves_of(t, t->time, member, pass), shorter[NH_DUAL_PLACES] = {0};
         nh_kernel_io io = nh_tangent_arguments(run, block, &leg, 0);
         for (int d = 0; d < WIDTH; d++)
-            shorter[d] = end_move(t, pass, d, time) - moves[d];
+            shorter[d] = nh_tangent_end_move(t, pass, d, time) - moves[d];
         io.time_moves = moves;
         io.step_moves = shorter;
         io.bound = nh_switches_bound(run);
@@ -148,7 +142,7 @@ static bool reach(nh_run *run, int member, double time)
         if (nh_tangent_take_steps(run, &io, block, t->at, 1) != NH_KERNEL_OK)
             return false;
         for (int d = 0; d < WIDTH; d++)
-            moves[d] = end_move(t, pass, d, time);
+            moves[d] = nh_tangent_end_move(t, pass, d, time);
     }
     t->reached = time;
     return true;
@@ -187,6 +181,21 @@ static const double *own_node(nh_run *run, int member, const double *from)
 
 /* ---- the event ---- */
 
+/* Place 1 of a block becomes the rate at which it moves on from a node: that of a vanishing step.
+ */
+static void take_rate(const nh_run *run, const double *node, double *block)
+{
+    nh_crossings *w = run->crossings;
+    const size_t n = (size_t)w->n;
+    memcpy(w->moved_node, node, w->node_size * sizeof *node);
+    nh_crossings_slope(w, w->moved_node);
+    for (size_t i = 0; i < n; i++) {
+        if ((int)i < run->system->coordinates)
+            nh_tangent_number(block, i)[1] = node[NODE_Q + n + i];
+        nh_tangent_number(block, n + i)[1] = w->moved_node[NODE_Q + 2 * n + i];
+    }
+}
+
 /* One pass: from the block at node `from` to `met`, the state at node `at`. */
 static bool meet(nh_run *run, int event, const double *from, const double *at, double least,
                  const double *block, const double *from_moves, double *met, double *met_moves)
@@ -200,17 +209,10 @@ static bool meet(nh_run *run, int event, const double *from, const double *at, d
     take_node(run, from, met);
     memcpy(longer, met, t->block_size * sizeof *met);
     forget_moves(t, longer);
-    if (length == 0) { /* how it moves on from there: the rate of a vanishing step */
-        nh_crossings *w = run->crossings;
-        memcpy(w->moved_node, from, w->node_size * sizeof *from);
-        nh_crossings_slope(w, w->moved_node);
-        for (int i = 0; i < w->n; i++) {
-            if (i < run->system->coordinates)
-                nh_tangent_number(longer, (size_t)i)[1] = from[NODE_Q + w->n + i];
-            nh_tangent_number(longer, (size_t)(w->n + i))[1] = w->moved_node[NODE_Q + 2 * w->n + i];
-        }
-    } else if (!cut_step(run, met, from[NODE_T], length, from_moves, NULL) ||
-               !cut_step(run, longer, from[NODE_T], length, NULL, one))
+    if (length == 0)
+        take_rate(run, from, longer);
+    else if (!cut_step(run, met, from[NODE_T], length, from_moves, NULL) ||
+             !cut_step(run, longer, from[NODE_T], length, NULL, one))
         return false;
     take_node(run, at, met);
     take_node(run, at, longer);
@@ -289,6 +291,24 @@ void nh_tangent_land(nh_run *run, int member)
     }
 }
 
+void nh_tangent_settle(nh_run *run, int member, const double *node, double time)
+{
+    nh_tangent *t = run->tangents;
+    for (int pass = 0; t && pass < t->passes; pass++) {
+        double *block = nh_tangent_block(t, member, pass), *rate = t->at;
+        double *moves = moves_of(t, t->time, member, pass);
+        memcpy(rate, block, t->block_size * sizeof *block);
+        take_rate(run, node, rate);
+        for (int d = 0; d < WIDTH; d++) {
+            const double later = nh_tangent_end_move(t, pass, d, time) - moves[d];
+            for (size_t i = 0; i < 2 * (size_t)run->system->shape.n; i++)
+                nh_tangent_number(block, i)[1 + d] += nh_tangent_number(rate, i)[1] * later;
+            moves[d] += later;
+        }
+    }
+    nh_tangent_begin_own(run, time);
+}
+
 void nh_tangent_tell(nh_run *run, double now)
 {
     nh_tangent *t = run->tangents;
@@ -326,7 +346,8 @@ bool nh_tangent_step(nh_run *run, const group *g, const nh_leg *leg, const doubl
         double begins[NH_DUAL_PLACES] = {0};
         nh_kernel_io io = nh_tangent_arguments(run, block, leg, leg->from);
         for (int d = 0; d < WIDTH; d++) {
-            longer[d] = (end_move(t, pass, d, end) - moves[d]) / (double)(leg->to - leg->from);
+            longer[d] =
+                (nh_tangent_end_move(t, pass, d, end) - moves[d]) / (double)(leg->to - leg->from);
             begins[d] = moves[d] - (double)leg->from * longer[d]; /* of the clock's own time */
         }
         io.time_moves = begins;
@@ -337,7 +358,7 @@ bool nh_tangent_step(nh_run *run, const group *g, const nh_leg *leg, const doubl
             return false;
         }
         for (int d = 0; d < WIDTH; d++)
-            moves[d] = end_move(t, pass, d, end);
+            moves[d] = nh_tangent_end_move(t, pass, d, end);
         take_node(run, node, block);
     }
     return true;

@@ -14,6 +14,9 @@ bool nh_tangent_meet(nh_run *run, int member, int event, const double *from, con
 /* The event has changed the velocities to those of the node; then the member continues there. */
 bool nh_tangent_change(nh_run *run, int event, const double *node);
 void nh_tangent_land(nh_run *run, int member);
+/* At an event at a node at which a step of the run ends, too, at this time: the derivatives from
+ * now on are those of the state at the end of the step, which does not move. */
+void nh_tangent_settle(nh_run *run, int member, const double *node, double time);
 /* Where the method chooses its steps: the derivatives are those at a time. */
 void nh_tangent_begin_own(nh_run *run, double time);
 /* They follow the steps of a leg without events. */

@@ -20,7 +20,8 @@
 enum {
     INTERVALS = 10240,
     INTERVALS_MOST = 1 << 22,
-    BLOCKS_LEAST = 10, /* from fewer, their scatter is not known */
+    BLOCKS_LEAST = 10, /* from fewer, it is not known whether bars still grow */
+    BLOCKS_FEWEST = 4, /* from fewer, their scatter is not known at all */
     USUAL_COUNT = 4    /* as many directions as are carried at once */
 };
 
@@ -335,18 +336,22 @@ static double bar_of_blocks(const nh_lyapunov *l, int which, int64_t from, int64
     return sqrt(sum / (double)(blocks - 1) / (double)blocks) * (1 + sqrt(2 / (double)blocks));
 }
 
-/* Blocks are doubled in length; the largest bar counts. It has been found if it no longer grows at
- * the end, and if both halves of the data agree. What begins and ends an average changes it by
- * about 1 over the time, so a bar is at least that. */
+/* Blocks are doubled in length; the largest bar counts. Motions may stay near regular ones for
+ * long, which only the longest blocks show. The bar has been found if it no longer grows at the
+ * end, and if both halves of the data agree. What begins and ends an average changes it by about 1
+ * over the time, so a bar is at least that. */
 static void find_exponent(nh_lyapunov *l, int which)
 {
     const int64_t from = settled(l), count = l->done - from;
     const double span = l->time[l->done] - l->time[from];
     double largest = 0, before = 0, last = 0;
-    for (int64_t length = 1; count / length >= BLOCKS_LEAST; length *= 2) {
-        before = last;
-        last = bar_of_blocks(l, which, from, length);
-        largest = fmax(largest, last);
+    for (int64_t length = 1; count / length >= BLOCKS_FEWEST; length *= 2) {
+        const double bar = bar_of_blocks(l, which, from, length);
+        largest = fmax(largest, bar);
+        if (count / length >= BLOCKS_LEAST) {
+            before = last;
+            last = bar;
+        }
     }
     const double value = mean_growth(l, which, from, l->done);
     const double halves = fabs(mean_growth(l, which, from, from + count / 2) -

@@ -97,6 +97,10 @@ def case_through_events_and_inputs(program, folder):
     compare(program, BOUNCE, "energy", "--method", "gauss", "--step", "0.01", "--time", "1.6")
     compare(program, BOUNCE, "energy", "--time", "1.6")
     compare(program, BOUNCE, "energy", "--method", "gauss", "--step", "0.01", "--time", "1.6", "--stop", "hit")
+    flat = ["--set", "g=8,s=0,h0=1,e=0.5"]  # hits at 0.5, 1, 1.25
+    for end in "0.5", "1", "1.3":  # at the end of a step, or in the last step, which is shorter
+        compare(program, BOUNCE, "energy", "--method", "rk4", "--step", "0.1", "--time", end, *flat)
+        compare(program, BOUNCE, "energy", "--method", "rk4", "--step", "0.25", "--time", end, *flat)
     for kind in "held", "linear", "spline":
         compare(program, STEERED, "energy", "--method", "gauss", "--step", "0.1", "--time", "2.2", *[word.format(kind) for word in TABLES])
 

@@ -2,7 +2,7 @@
 """test_sensitivity.py NONHOLO: derivatives of end states that are known from maps in 66 digits, of sensitivity.json; what is
 named, and what is refused.
 
-A case has a model, its method, step and steps (without: the flow, of which a time is given), "inputs" as tables, names of
+A case has a model, its parameters ("set"), its method, step and steps (without: the flow, of which a time is given), "inputs" as tables, names of
 "outputs" and of "parameters", and the derivative of all outputs by each; "tolerance" is relative to the largest entry of a
 column or 1."""
 
@@ -34,6 +34,8 @@ def words_of(case):
         words += ["--method", case["method"], "--step", repr(case["step"]), "--steps", str(case["steps"])]
     else:
         words += ["--time", repr(case["time"]), *case.get("options", ["--tolerance", "1e-12"])]
+    for name, value in case.get("set", {}).items():
+        words += ["--set", f"{name}={value!r}"]
     for name, points in case.get("inputs", {}).items():
         words += ["--input", f"{name}:{case['interpolation']}=[" + "; ".join(f"{t!r} {u!r}" for t, u in points) + "]"]
     return words
@@ -69,6 +71,22 @@ def run_case(program, case):
         for output, expected in zip(case["outputs"], column):
             value = value_of(found, shown, output, name)
             check(abs(value - expected) <= case["tolerance"] * size, f"d({output})/d({name}): {value!r}, expected {expected!r}")
+
+
+def impact_at_the_end_of_a_step(program, folder):
+    """A ball falls for 0.5. The state then is that before or after the impact, and its derivative belongs to it."""
+    for method, step in (("rk4", 0.1), ("leapfrog", 0.1), ("gauss", 0.125), ("dop853", 0.25)):
+        case = {"model": "models/d-bounce.nh", "method": method, "step": step, "steps": round(0.5 / step),
+                "set": {"g": 8, "e": 0.5, "s": 0, "h0": 1}}
+        found = program.json(*words_of(case), "--sensitivity", "g,e,h0")
+        # y = h0 - g t^2/2 before, y = v (t - s), y' = v - g (t - s) after it, with s = sqrt(2 h0/g), v = e sqrt(2 g h0)
+        after = found["v"][1] > 0
+        same(after, bool(found["events"]), method)
+        expected = {"g": (0.0625, 0.125 - 0.25), "e": (0, 4), "h0": (-0.5, 1 + 2)} if after else {"g": (-0.125, -0.5), "e": (0, 0), "h0": (1, 0)}
+        for name, wanted in expected.items():
+            by = found["sensitivity"][name]
+            for value, right in zip((by["q"][1], by["v"][1]), wanted):
+                check(abs(value - right) < 1e-12, f"{method} by {name}: {by}, expected {wanted}")
 
 
 def main():
