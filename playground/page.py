@@ -11,7 +11,7 @@ import re
 import sys
 
 SCRIPTS = ["third_party/uplot/uPlot.iife.min.js", "third_party/three/three.min.js", "src/output/page.js", "src/output/scene.js",
-           "src/output/scene_shapes.js", "src/output/scene_view.js", "src/output/player.js", "src/output/plots.js",
+           "src/output/scene_paint.js", "src/output/scene_shapes.js", "src/output/scene_view.js", "src/output/player.js", "src/output/plots.js",
            "playground/share.js", "playground/svg.js", "playground/editor.js", "playground/knobs.js", "playground/handles.js",
            "playground/playground.js", "playground/parts.js"]
 STYLES = ["src/output/page.css", "src/output/animation.css", "third_party/uplot/uPlot.min.css", "playground/style.css"]

@@ -12,7 +12,7 @@ class SvgPath {
 }
 
 function svgOfScene(view, width, height) {
-    const canvas = document.createElement("canvas"), still = Object.assign(Object.create(SceneView.prototype), { canvas, options: { width, height, ratio: 2 }, state: view.state, camera: view.camera, kit: null });
+    const canvas = document.createElement("canvas"), still = Object.assign(Object.create(SceneView.prototype), { canvas, options: { width, height, ratio: 2, best: true }, state: view.state, camera: view.camera, kit: null });
     still.draw(view.time);
     still.forget();
     return '<image width="' + width + '" height="' + height + '" href="' + canvas.toDataURL("image/png") + '"/>';

@@ -174,7 +174,7 @@ def moving(name, view):
 def put_scripts(folder):
     """The scripts that draw the scenes, beside the pictures."""
     here = os.path.dirname(os.path.abspath(__file__))
-    for source in ("../../third_party/three/three.min.js", "../../src/output/scene.js", "../../src/output/scene_shapes.js", "../../src/output/scene_view.js", "live.js"):
+    for source in ("../../third_party/three/three.min.js", "../../src/output/scene.js", "../../src/output/scene_paint.js", "../../src/output/scene_shapes.js", "../../src/output/scene_view.js", "live.js"):
         shutil.copy(os.path.join(here, source), os.path.join(folder, "gallery"))
 
 

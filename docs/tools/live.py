@@ -11,7 +11,7 @@ import nonholo
 
 MARK = re.compile(r"<!-- live ([\w-]+) -->")
 CODE = re.compile(r'<div class="sourceCode"><pre\s+class="sourceCode nh"><code[^>]*>(.*?)</code></pre></div>', re.S)
-SCRIPTS = "".join(f'<script src="gallery/{name}.js"></script>\n' for name in ("three.min", "scene", "scene_shapes", "scene_view", "live"))
+SCRIPTS = "".join(f'<script src="gallery/{name}.js"></script>\n' for name in ("three.min", "scene", "scene_paint", "scene_shapes", "scene_view", "live"))
 PLAYGROUND = "playground/index.html"
 
 

@@ -227,13 +227,19 @@ static nh_status write_page(const album *a, const char *path, const nh_picture *
                             nh_report *report)
 {
     const char *title = picture->title ? picture->title : "";
-    static const nh_page_part *const all[] = {&nh_three_script,      &nh_scene_shapes_script,
-                                              &nh_scene_view_script, &nh_uplot_script,
-                                              &nh_page_script,       &nh_scene_script,
-                                              &nh_player_script,     &nh_plots_script,
-                                              &nh_animation_script,  NULL};
+    static const nh_page_part *const all[] = {&nh_three_script,
+                                              &nh_scene_paint_script,
+                                              &nh_scene_shapes_script,
+                                              &nh_scene_view_script,
+                                              &nh_uplot_script,
+                                              &nh_page_script,
+                                              &nh_scene_script,
+                                              &nh_player_script,
+                                              &nh_plots_script,
+                                              &nh_animation_script,
+                                              NULL};
     const bool moves = nh_system_drawn_numbers(a->record->system) >= 0;
-    const nh_page_part *const *scripts = moves ? all : all + 3; /* the first three draw scenes */
+    const nh_page_part *const *scripts = moves ? all : all + 4; /* the first four draw scenes */
     nh_file *file;
     nh_status status = nh_page_begin(&file, path, title, scripts, report);
     if (status != NH_OK)

@@ -28,7 +28,7 @@ function writeCaption(canvas, text) {
 
 function makeFilm(data, wish) {
     const [count, width, height] = wish.split(",").map(Number), canvas = document.createElement("canvas");
-    const view = new SceneView(canvas, data.scene, { still: true, width, height, ratio: 1 }), times = unpack(data.frames.t);
+    const view = new SceneView(canvas, data.scene, { still: true, best: true, width, height, ratio: 1 }), times = unpack(data.frames.t);
     view.setFrames(times, data.frames.channels.map(unpack));
     if (data.camera) view.camera.point(...data.camera);
     const film = element("pre", { id: "film" }, document.body), pictures = [];

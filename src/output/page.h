@@ -12,9 +12,9 @@ typedef struct nh_page_part {
     const char *text, *digest; /* "sha256-...", as content security policies have it */
 } nh_page_part;
 extern const nh_page_part nh_uplot_script, nh_uplot_style, nh_uplot_licence, nh_page_script,
-    nh_panels_script, nh_page_style, nh_scene_script, nh_scene_shapes_script, nh_scene_view_script,
-    nh_three_script, nh_three_licence, nh_player_script, nh_plots_script, nh_animation_script,
-    nh_animation_style;
+    nh_panels_script, nh_page_style, nh_scene_script, nh_scene_paint_script, nh_scene_shapes_script,
+    nh_scene_view_script, nh_three_script, nh_three_licence, nh_player_script, nh_plots_script,
+    nh_animation_script, nh_animation_style;
 
 /* Pieces of a page. `script` ends with NULL; nh_page_begin leaves the style open, nh_page_uplot
  * closes it and begins the body. */

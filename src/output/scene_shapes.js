@@ -10,56 +10,9 @@ function mix(colour, other, part) {
     return "#" + [0, 1, 2].map((k) => Math.round(channel(colour, k) * (1 - part) + channel(other, k) * part).toString(16).padStart(2, "0")).join("");
 }
 
-// A line of constant width in pixels through any number of points.
-class Stroke {
-    constructor(kit, colour, width, opacity) {
-        this.kit = kit;
-        this.room = 0;
-        this.material = new THREE.LineMaterial({ color: colour, linewidth: width, transparent: opacity !== undefined, opacity: opacity === undefined ? 1 : opacity, depthTest: !kit.flat });
-        this.object = new THREE.Line2(new THREE.LineGeometry(), this.material);
-        this.object.frustumCulled = false;
-        this.object.visible = false;
-        kit.strokes.push(this);
-        kit.add(this.object);
-    }
-
-    set width(pixels) {
-        this.material.linewidth = pixels;
-    }
-
-    // Points may be interrupted by null.
-    set(points) {
-        let pieces = 0;
-        for (let i = 1; i < points.length; i++) if (points[i] && points[i - 1]) pieces++;
-        if (pieces > this.room) {
-            this.room = Math.max(8, 2 * pieces);
-            this.object.geometry.dispose();
-            this.object.geometry = new THREE.LineGeometry().setPositions(new Float32Array(3 * (this.room + 1)));
-        }
-        this.object.visible = pieces > 0;
-        if (!pieces) return;
-        const data = this.object.geometry.attributes.instanceStart.data;
-        let at = 0;
-        for (let i = 1; i < points.length; i++) {
-            if (!points[i] || !points[i - 1]) continue;
-            data.array.set(points[i - 1], at);
-            data.array.set(points[i], at + 3);
-            at += 6;
-        }
-        data.needsUpdate = true;
-        this.object.geometry.instanceCount = pieces;
-    }
-
-    // Only the first pieces of what was set.
-    show(pieces) {
-        this.object.visible = pieces > 0;
-        this.object.geometry.instanceCount = pieces;
-    }
-}
-
 class SceneKit {
-    constructor(state, dark) {
-        Object.assign(this, { state, dark, flat: state.flat, root: new THREE.Group(), strokes: [], shadows: [], vectors: [], order: 0 });
+    constructor(state, dark, simple) {
+        Object.assign(this, { state, dark, simple, flat: state.flat, root: new THREE.Group(), strokes: [], shadows: [], vectors: [], order: 0 });
         this.background = dark ? "#1b1d21" : "#ffffff";
         this.floor = this.flat ? null : state.scene.shapes.find((s) => s.shape === "ground");
         this.updates = state.scene.shapes.map((shape) => {
@@ -84,40 +37,38 @@ class SceneKit {
         return object;
     }
 
-    // A body. In the plane its colour is as given, in space it is lit.
-    mesh(geometry, colour, options) {
-        const all = { opacity: 1, casts: true, ...options }, common = { color: colour, transparent: all.opacity < 1, opacity: all.opacity, depthWrite: all.opacity === 1, depthTest: !this.flat,
-            side: THREE.DoubleSide, vertexColors: Boolean(all.painted), polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1 };
-        const material = this.flat || all.plain ? new THREE.MeshBasicMaterial(common) : new THREE.MeshPhongMaterial({ ...common, shininess: 40, specular: "#303030" });
-        const mesh = this.add(new THREE.Mesh(geometry, material));
+    // A body. In the plane its colour is as given, in space it is lit. `shadow` is a body whose shadow is as good.
+    mesh(geometry, colour, { plain, painted, shadow, casts = true, opacity = 1 } = {}) {
+        const mesh = this.add(new THREE.Mesh(geometry, bodyPaint(colour, { plain: this.flat || plain, simple: this.simple, painted, opacity, depthWrite: opacity > 0.5, depthTest: !this.flat,
+            polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1 })));
         mesh.frustumCulled = false;
-        if (this.floor && all.casts) this.cast(mesh);
+        if (this.floor && casts) this.cast(mesh, shadow || null, bodyPaint("#000000", { plain: true, ...this.shade() }));
         return mesh;
     }
 
-    // The shadow of a body: the same shape, flattened onto the ground along the light; each pixel is darkened once.
-    cast(mesh) {
-        const material = new THREE.MeshBasicMaterial({ ...this.shade(), side: THREE.DoubleSide });
-        const shadow = this.add(new THREE.Mesh(mesh.geometry, material), -5);
+    // Bodies of one colour each as one body: the fewer there are, the faster they are drawn.
+    paint(bodies, shadow) {
+        return this.mesh(painted(bodies), "#ffffff", { painted: true, shadow });
+    }
+
+    // The shadow of a body or a line: flattened onto the ground along the light; each pixel is darkened once.
+    cast(object, geometry, material) {
+        const shadow = this.add(new THREE.Mesh(geometry || object.geometry, material), -5);
         shadow.frustumCulled = false;
-        this.shadows.push([mesh, shadow]);
+        this.shadows.push([object, shadow, geometry]);
     }
 
     // Not `transparent`: these are drawn after all bodies, and shadows belong below them.
     shade() {
-        return { color: "#000000", blending: THREE.CustomBlending, blendSrc: THREE.ZeroFactor, blendDst: THREE.OneMinusSrcAlphaFactor, opacity: this.dark ? 0.5 : 0.26, depthTest: false, depthWrite: false, forceSinglePass: true, stencilWrite: true, stencilRef: 0, stencilFunc: THREE.EqualStencilFunc, stencilZPass: THREE.IncrementStencilOp };
+        return { opacity: this.dark ? 0.5 : 0.26, transparent: false, blending: THREE.CustomBlending, blendSrc: THREE.ZeroFactor, blendDst: THREE.OneMinusSrcAlphaFactor, depthTest: false, depthWrite: false,
+            stencilWrite: true, stencilRef: 0, stencilFunc: THREE.EqualStencilFunc, stencilZPass: THREE.IncrementStencilOp };
     }
 
     castLine(stroke) {
-        const material = new THREE.LineMaterial(this.shade()), shadow = this.add(new THREE.Line2(stroke.object.geometry, material), -5);
-        shadow.frustumCulled = false;
-        this.shadows.push([stroke.object, shadow]);
-    }
-
-    edges(geometry, colour, opacity) {
-        const lines = new THREE.LineSegments(new THREE.EdgesGeometry(geometry, 30), new THREE.LineBasicMaterial({ color: colour, transparent: true, opacity, depthTest: !this.flat }));
-        lines.frustumCulled = false;
-        return this.add(lines);
+        const material = linePaint("#000000", this.shade());
+        material.uniforms.width = stroke.material.uniforms.width;
+        material.uniforms.resolution = stroke.material.uniforms.resolution;
+        this.cast(stroke.object, null, material);
     }
 
     // Objects with the axes u, v, w of a body, stretched along them.
@@ -133,7 +84,7 @@ class SceneKit {
 
     update(camera, width, height) {
         this.camera = camera;
-        for (const stroke of this.strokes) stroke.material.resolution.set(width, height);
+        for (const stroke of this.strokes) stroke.material.uniforms.resolution.value.set(width, height);
         for (const update of this.updates) update(this.state);
         if (this.floor) this.castAll();
     }
@@ -143,11 +94,10 @@ class SceneKit {
         const slope = [0.35, -0.5, 1.7], light = vec.dot(n, slope) > 0.3 ? slope : n, k = 1 / vec.dot(n, light), flatten = new THREE.Matrix4();
         flatten.set(1 - k * light[0] * n[0], -k * light[0] * n[1], -k * light[0] * n[2], k * d * light[0], -k * light[1] * n[0], 1 - k * light[1] * n[1], -k * light[1] * n[2], k * d * light[1],
             -k * light[2] * n[0], -k * light[2] * n[1], 1 - k * light[2] * n[2], k * d * light[2], 0, 0, 0, 1);
-        for (const [mesh, shadow] of this.shadows) {
-            shadow.matrix.multiplyMatrices(flatten, mesh.matrix);
-            shadow.visible = mesh.visible;
-            shadow.geometry = mesh.geometry;
-            if (mesh.isLine2) Object.assign(shadow.material, { linewidth: mesh.material.linewidth, resolution: mesh.material.resolution });
+        for (const [object, shadow, geometry] of this.shadows) {
+            shadow.matrix.multiplyMatrices(flatten, object.matrix);
+            shadow.visible = object.visible;
+            shadow.geometry = geometry || object.geometry;
         }
     }
 
@@ -159,6 +109,7 @@ class SceneKit {
     }
 }
 
+const ROUND = () => new THREE.SphereGeometry(1, 24, 12), LINES = 1000; // what a round shadow is made of; lines come after bodies
 const AXES = [[1, 0, 0], [0, 1, 0], [0, 0, 1]];
 const turned = (geometry) => geometry.rotateX(Math.PI / 2); // cylinders of three.js are along y
 const ringOf = (at, radius, u, v, count) => Array.from({ length: count + 1 }, (x, i) => vec.along(at, radius * Math.cos((2 * Math.PI * i) / count), u, radius * Math.sin((2 * Math.PI * i) / count), v));
@@ -240,7 +191,7 @@ const shapes = {
             }
             if (frame > uploaded || uploaded > state.frames.length - 1) {
                 uploaded = state.frames.length - 1;
-                past.set(state.frames.map((x, f) => point(state, f) || [NaN, NaN, NaN]));
+                past.set(state.frames.map((x, f) => point(state, f)));
             }
             past.show(frame);
             end.set([point(state, frame), now]);
@@ -255,35 +206,31 @@ const shapes = {
         };
     },
     disk(kit, s) {
-        const colour = kit.colour(s, "blue"), parts = [], marks = [], rims = [];
-        if (kit.flat) parts.push(kit.mesh(new THREE.CircleGeometry(1, 72), mix(colour, kit.background, 0.45)));
-        else parts.push(kit.mesh(turned(new THREE.CylinderGeometry(1, 1, 1, 72)), colour));
+        const colour = kit.colour(s, "blue"), plate = kit.flat ? new THREE.CircleGeometry(1, 72) : turned(new THREE.CylinderGeometry(1, 1, 1, 72)), rims = [];
+        const all = [[plate, kit.flat ? mix(colour, kit.background, 0.45) : colour]];
         if (kit.flat) rims.push(new Stroke(kit, colour, 2));
         if (spins(s))
-            for (const side of kit.flat ? [1] : [1, -1])
-                marks.push(kit.mesh(new THREE.PlaneGeometry(0.86, 0.045).translate(0.45, 0, side * 0.52), kit.tint("mark"), { plain: true, casts: false }), kit.mesh(new THREE.CircleGeometry(0.11, 24).translate(0.72, 0, side * 0.53), kit.tint("mark"), { plain: true, casts: false }));
+            for (const side of kit.flat ? [1] : [1, -1]) all.push([new THREE.PlaneGeometry(0.86, 0.045).translate(0.45, 0, side * 0.52), kit.tint("mark")], [new THREE.CircleGeometry(0.11, 24).translate(0.72, 0, side * 0.53), kit.tint("mark")]);
+        const mesh = kit.paint(all, plate);
         return (state) => {
             const axes = state.body(s), at = state.vector(s.at), r = state.number(s.radius), thick = kit.flat ? 1e-9 : kit.thickness(s, r);
-            kit.place([...parts, ...marks], at, axes, r, r, thick);
+            kit.place(mesh, at, axes, r, r, thick);
             for (const rim of rims) rim.set(ringOf(at, r, axes[0], axes[1], 72));
         };
     },
     // A tyre, a rim, spokes, one of which is red, and a hub.
     wheel(kit, s) {
-        const colour = kit.colour(s, "blue"), red = kit.colour({ color: "red" }), parts = [];
-        if (kit.flat) {
-            parts.push(kit.mesh(new THREE.CircleGeometry(1, 72), mix(colour, kit.background, 0.78)));
-            for (let i = 5; i >= 0; i--) parts.push(kit.mesh(new THREE.PlaneGeometry(1, i ? 0.02 : 0.035).translate(0.5, 0, 0).rotateZ((i * Math.PI) / 3), i ? mix(colour, kit.background, 0.3) : red));
-            parts.push(kit.mesh(new THREE.RingGeometry(0.93, 1.01, 72), colour), kit.mesh(new THREE.CircleGeometry(0.09, 24).translate(0.97, 0, 0), red));
-        } else {
-            const all = [[new THREE.TorusGeometry(0.93, 0.07, 12, 48), kit.tint("tyre")], [new THREE.TorusGeometry(0.855, 0.035, 8, 48), colour], [turned(new THREE.CylinderGeometry(0.085, 0.085, 0.2, 16)), colour],
-                [new THREE.SphereGeometry(0.06, 12, 8).translate(0.86, 0, 0), red]];
-            for (let i = 0; i < 6; i++) all.push([new THREE.CylinderGeometry(i ? 0.016 : 0.026, i ? 0.016 : 0.026, 0.85, 6).rotateZ(-Math.PI / 2).translate(0.425, 0, 0).rotateZ((i * Math.PI) / 3), i ? mix(colour, "#ffffff", 0.25) : red]);
-            parts.push(kit.mesh(painted(all), "#ffffff", { painted: true }));
+        const colour = kit.colour(s, "blue"), red = kit.colour({ color: "red" }), all = [], spokes = [];
+        for (let i = 5; i >= 0; i--) {
+            const spoke = kit.flat ? new THREE.PlaneGeometry(1, i ? 0.02 : 0.035).translate(0.5, 0, 0) : new THREE.CylinderGeometry(i ? 0.016 : 0.026, i ? 0.016 : 0.026, 0.85, 6).rotateZ(-Math.PI / 2).translate(0.425, 0, 0);
+            spokes.push([spoke.rotateZ((i * Math.PI) / 3), i ? (kit.flat ? mix(colour, kit.background, 0.3) : mix(colour, "#ffffff", 0.25)) : red]);
         }
+        if (kit.flat) all.push([new THREE.CircleGeometry(1, 72), mix(colour, kit.background, 0.78)], ...spokes, [new THREE.RingGeometry(0.93, 1.01, 72), colour], [new THREE.CircleGeometry(0.09, 24).translate(0.97, 0, 0), red]);
+        else all.push([new THREE.TorusGeometry(0.93, 0.07, 10, 48), kit.tint("tyre")], [new THREE.TorusGeometry(0.855, 0.035, 6, 48), colour], [turned(new THREE.CylinderGeometry(0.085, 0.085, 0.2, 16)), colour], [new THREE.SphereGeometry(0.06, 12, 8).translate(0.86, 0, 0), red], ...spokes);
+        const mesh = kit.paint(all, kit.floor && painted([[new THREE.TorusGeometry(0.91, 0.09, 6, 36), red], ...spokes]));
         return (state) => {
             const r = Math.abs(state.number(s.radius));
-            kit.place(parts, state.vector(s.at), state.body(s), r, r, kit.flat ? 1e-9 : r);
+            kit.place(mesh, state.vector(s.at), state.body(s), r, r, kit.flat ? 1e-9 : r);
         };
     },
     box(kit, s) {
@@ -296,29 +243,29 @@ const shapes = {
                 rim.set([corner(1, 1), corner(-1, 1), corner(-1, -1), corner(1, -1), corner(1, 1)]);
             };
         }
-        const geometry = new THREE.BoxGeometry(1, 1, 1), mesh = kit.mesh(geometry, colour), edges = kit.edges(geometry, mix(colour, "#000000", 0.6), 0.7);
-        return (state) => kit.place([mesh, edges], state.vector(s.at), state.body(s), ...state.vector(s.size));
+        const mesh = kit.mesh(new THREE.BoxGeometry(1, 1, 1), colour), edges = new Stroke(kit, mix(colour, "#000000", 0.45), 1), half = [-0.5, 0.5];
+        edges.set(half.flatMap((a) => half.flatMap((b) => [[a, b, -0.5], [a, b, 0.5], null, [a, -0.5, b], [a, 0.5, b], null, [-0.5, a, b], [0.5, a, b], null])));
+        return (state) => kit.place([mesh, edges.object], state.vector(s.at), state.body(s), ...state.vector(s.size));
     },
     // A pattern of caps and a belt makes every rotation visible.
     ball(kit, s) {
-        const colour = kit.colour(s, "blue"), parts = [];
+        const colour = kit.colour(s, "blue"), turns = [(g) => g.rotateZ(-Math.PI / 2), (g) => g, (g) => g.rotateX(Math.PI / 2)];
         if (kit.flat) {
-            parts.push(kit.mesh(new THREE.CircleGeometry(1, 72), mix(colour, kit.background, 0.2)), kit.mesh(new THREE.PlaneGeometry(1, 0.05).translate(0.5, 0, 0), kit.background));
-            const rim = new Stroke(kit, colour, 2);
+            const mesh = kit.paint([[new THREE.CircleGeometry(1, 72), mix(colour, kit.background, 0.2)], [new THREE.PlaneGeometry(1, 0.05).translate(0.5, 0, 0), kit.background]]), rim = new Stroke(kit, colour, 2);
             return (state) => {
                 const axes = state.body(s), at = state.vector(s.at), r = Math.abs(state.number(s.radius));
-                kit.place(parts, at, axes, r, r, 1);
+                kit.place(mesh, at, axes, r, r, 1);
                 rim.set(ringOf(at, r, axes[0], axes[1], 72));
             };
         }
-        const all = [[new THREE.SphereGeometry(1, 40, 24), colour], [new THREE.TorusGeometry(1, 0.012, 4, 48), "#ffffff"]], turns = [(g) => g.rotateZ(-Math.PI / 2), (g) => g, (g) => g.rotateX(Math.PI / 2)];
+        const all = [[new THREE.SphereGeometry(1, 40, 24), colour], [new THREE.TorusGeometry(1, 0.012, 4, 48), "#ffffff"]];
         ["#d3dae2", "#ffd24a", "#454c55"].forEach((tint, k) => {
             for (const side of [0, Math.PI]) all.push([turns[k](new THREE.SphereGeometry(1.008, 24, 4, 0, 2 * Math.PI, 0, 0.42).rotateX(side)), tint]);
         });
-        parts.push(kit.mesh(painted(all), "#ffffff", { painted: true }));
+        const mesh = kit.paint(all, ROUND());
         return (state) => {
             const r = Math.abs(state.number(s.radius));
-            kit.place(parts, state.vector(s.at), state.body(s), r, r, r);
+            kit.place(mesh, state.vector(s.at), state.body(s), r, r, r);
         };
     },
     ellipsoid(kit, s) {
@@ -331,7 +278,7 @@ const shapes = {
                 rim.set(ringOf(at, 1, vec.scale(half[0], u), vec.scale(half[1], v), 72));
             };
         }
-        const mesh = kit.mesh(quartered(new THREE.SphereGeometry(1, 48, 32), colour, mix(colour, "#ffffff", 0.55)), "#ffffff", { painted: true });
+        const mesh = kit.mesh(quartered(new THREE.SphereGeometry(1, 40, 24), colour, mix(colour, "#ffffff", 0.55)), "#ffffff", { painted: true, shadow: ROUND() });
         return (state) => kit.place(mesh, state.vector(s.at), state.body(s), ...vec.scale(0.5, state.vector(s.size)));
     },
     bowl(kit, s) {
@@ -396,9 +343,8 @@ function normalOf(points) {
     return vec.unit(n);
 }
 
-// Bodies of one colour each as one body: the fewer there are, the faster they are drawn.
 function painted(bodies) {
-    const parts = bodies.map(([geometry, colour]) => [geometry, new THREE.Color(colour)]), whole = new THREE.BufferGeometry(), corners = [];
+    const parts = bodies.map(([geometry, colour]) => [geometry, onScreen(colour)]), whole = new THREE.BufferGeometry(), corners = [];
     let before = 0;
     for (const [one] of parts) {
         const count = one.attributes.position.count;
@@ -413,7 +359,7 @@ function painted(bodies) {
 
 // A body of two colours, which change at the planes of its axes.
 function quartered(geometry, one, other) {
-    const whole = painted([[geometry.toNonIndexed(), one]]), at = whole.attributes.position, tint = new THREE.Color(other);
+    const whole = painted([[geometry.toNonIndexed(), one]]), at = whole.attributes.position, tint = onScreen(other);
     for (let face = 0; face < at.count; face += 3) {
         const middle = (k) => at.getComponent(face, k) + at.getComponent(face + 1, k) + at.getComponent(face + 2, k);
         for (let i = 0; i < 3 && middle(0) > 0 === middle(2) > 0; i++) tint.toArray(whole.attributes.color.array, 3 * (face + i));
@@ -446,30 +392,21 @@ function surface(kit, colour, profileOf) {
     };
 }
 
-// Colours are those of the screen: every pixel of the picture is drawn here, and raising it to a power would take most of the time.
-const groundCode = {
-    vertex: "uniform vec3 u, v, origin; varying vec2 place; varying vec3 world; void main() { vec4 at = modelMatrix * vec4(position, 1.0); world = at.xyz; place = vec2(dot(at.xyz - origin, u), dot(at.xyz - origin, v)); gl_Position = projectionMatrix * viewMatrix * at; }",
-    fragment: "uniform vec3 middle, ink, surface, far; uniform float unit, reach; varying vec2 place; varying vec3 world; float lines(float size, vec2 pixel) { vec2 near = size * abs(fract(place / size - 0.5) - 0.5) / pixel; return (1.0 - min(min(near.x, near.y), 1.0)) * (1.0 - min(max(pixel.x, pixel.y) * 3.0 / size, 1.0)); }" +
-        "void main() { vec2 pixel = max(fwidth(place), 1e-6 * unit); float fade = 1.0 - smoothstep(0.3 * reach, reach, distance(world, middle)), line = max(0.45 * lines(unit, pixel), lines(5.0 * unit, pixel)); gl_FragColor = vec4(mix(far, mix(surface, ink, line), fade), 1.0); }",
-};
-
 // The ground: a grid that fades into the background. In the plane, lines only.
 function plane(kit, s) {
-    const tone = kit.colour(s, "grey"), colour = (c) => new THREE.Color(c).convertLinearToSRGB(), fixed = s.width !== undefined;
-    const uniforms = { u: { value: new THREE.Vector3() }, v: { value: new THREE.Vector3() }, origin: { value: new THREE.Vector3() }, middle: { value: new THREE.Vector3() }, unit: { value: 1 }, reach: { value: 1 },
-        ink: { value: colour(mix(tone, kit.background, kit.flat ? 0.68 : 0.45)) }, surface: { value: colour(kit.flat ? kit.background : mix(tone, kit.background, kit.dark ? 0.86 : 0.84)) }, far: { value: colour(kit.background) } };
-    const material = new THREE.ShaderMaterial({ uniforms, vertexShader: groundCode.vertex, fragmentShader: groundCode.fragment, depthWrite: false, depthTest: false, side: THREE.DoubleSide });
-    const mesh = kit.add(new THREE.Mesh(new THREE.PlaneGeometry(1, 1), material), -10);
+    const tone = kit.colour(s, "grey"), fixed = s.width !== undefined, unit_ = (raw) => { const power = Math.pow(10, Math.floor(Math.log10(raw))); return (raw / power > 5 ? 5 : raw / power > 2 ? 2 : 1) * power; };
+    const material = gridPaint(kit.flat, { ink: mix(tone, kit.background, kit.flat ? 0.68 : 0.45), surface: kit.flat ? kit.background : mix(tone, kit.background, kit.dark ? 0.86 : 0.84), far: kit.background });
+    const mesh = kit.add(new THREE.Mesh(new THREE.PlaneGeometry(2, 2), material), -10), { centre, reach, pixel } = material.uniforms;
     mesh.frustumCulled = false;
     return (state) => {
         const camera = kit.camera, n = vec.unit(state.vector(s.normal, [0, 0, 1])), point = state.vector(s.at, [0, 0, 0]);
         const u = kit.flat || Math.abs(n[2]) > 0.999 ? [1, 0, 0] : vec.unit(vec.cross([0, 0, 1], n)), v = vec.cross(n, u);
-        const reach = fixed ? state.number(s.width) / 2 : camera.span * (kit.flat ? 1 : 2.2), raw = (fixed ? reach : camera.span * 0.75) / 8, power = Math.pow(10, Math.floor(Math.log10(raw)));
-        const off = vec.dot(vec.sub(camera.at, point), n), middle = fixed ? point : vec.sub(camera.at, vec.scale(off, n)), values = { u, v, origin: point, middle };
-        for (const [name, value] of Object.entries(values)) uniforms[name].value.set(...value);
-        uniforms.unit.value = (raw / power > 5 ? 5 : raw / power > 2 ? 2 : 1) * power;
-        uniforms.reach.value = kit.flat ? 1e30 : reach;
-        kit.place(mesh, middle, [u, v, n], 2 * reach, 2 * reach, 1);
+        const far = fixed ? state.number(s.width) / 2 : camera.span * (kit.flat ? 1 : 2.2), unit = unit_((fixed ? far : camera.span * 0.75) / 8);
+        const off = vec.sub(camera.at, point), middle = fixed ? point : vec.sub(camera.at, vec.scale(vec.dot(off, n), n)), from = vec.sub(middle, point);
+        centre.value.set(vec.dot(from, u) / unit, vec.dot(from, v) / unit);
+        reach.value = far / unit;
+        pixel.value = 1 / (camera.scale * unit);
+        kit.place(mesh, middle, [u, v, n], far, far, 1);
     };
 }
 

@@ -4,19 +4,32 @@
 //     view.setFrames(times, channels);   // channels[c][frame]; or view.addFrame(t, numbers) one by one
 //     view.draw(t);                      // frames in between are interpolated
 //
-// All views of a page share one renderer, whose picture is copied to their canvases, since browsers allow few contexts of
-// WebGL; without WebGL a view says so and draws nothing else.
+// All views of a page share their renderers, whose picture is copied to their canvases, since browsers allow few contexts of
+// WebGL; without WebGL a view says so and draws nothing else. A computer without a graphics processor draws rough pictures
+// while something moves, without smooth edges, and a smooth one when it has come to rest.
 "use strict";
 
-const rendererOfPage = {
-    made: undefined,
-    get() {
-        if (this.made === undefined) {
-            const canvas = document.createElement("canvas"), context = canvas.getContext("webgl2", { antialias: true, alpha: false, stencil: true, preserveDrawingBuffer: true });
-            this.made = context ? new THREE.WebGLRenderer({ canvas, context }) : null;
-            if (this.made) this.made.sortObjects = true;
-        }
-        return this.made;
+const SOFTWARE = /swiftshader|llvmpipe|softpipe|software|basic render/i, REST = 250; // milliseconds
+
+const renderers = {
+    made: {},
+    slow: undefined,
+    make(smooth) {
+        const canvas = document.createElement("canvas"), context = canvas.getContext("webgl2", { antialias: smooth, alpha: false, stencil: true });
+        return context ? new THREE.WebGLRenderer({ canvas, context }) : null;
+    },
+    // Whether pictures take long; asked of a context, which is then the one of rough pictures.
+    areSlow() {
+        if (this.slow !== undefined) return this.slow;
+        const rough = this.made.rough = this.make(false), context = rough && rough.getContext(), known = context && context.getExtension("WEBGL_debug_renderer_info");
+        this.slow = Boolean(known) && SOFTWARE.test(context.getParameter(known.UNMASKED_RENDERER_WEBGL));
+        if (rough && !this.slow) { rough.forceContextLoss(); rough.dispose(); }
+        return this.slow;
+    },
+    get(smooth) {
+        const kind = smooth ? "smooth" : "rough";
+        if (this.made[kind] === undefined) this.made[kind] = this.make(smooth);
+        return this.made[kind];
     },
 };
 
@@ -122,6 +135,7 @@ class SceneView {
         this.camera = new SceneCamera(this.state);
         this.time = 0;
         this.kit = null;
+        this.drawn = performance.now();
         if (!this.options.still) this.listen();
     }
 
@@ -155,12 +169,11 @@ class SceneView {
     parts(dark) {
         if (this.kit && this.kit.dark === dark) return this.kit;
         this.forget();
-        const kit = this.kit = new SceneKit(this.state, dark), sun = new THREE.DirectionalLight("#ffffff", 1.8);
+        const kit = this.kit = new SceneKit(this.state, dark, renderers.slow && !this.options.best);
         this.world = new THREE.Scene();
         this.world.matrixAutoUpdate = false;
         this.world.background = new THREE.Color(kit.background);
-        sun.position.set(0.35, -0.5, 1.7);
-        this.world.add(kit.root, sun, new THREE.HemisphereLight("#ffffff", "#b4bac4", 2.3));
+        this.world.add(kit.root);
         return kit;
     }
 
@@ -175,7 +188,7 @@ class SceneView {
         this.time = t;
         this.state.moveTo(t);
         this.camera.look(width, height);
-        const renderer = rendererOfPage.get(), context = canvas.getContext("2d");
+        const renderer = renderers.get(this.isSmooth()), context = canvas.getContext("2d");
         if (!renderer) { this.apologise(context, width, height, ratio, dark); return; }
         const size = renderer.getSize(new THREE.Vector2());
         if (size.x !== canvas.width || size.y !== canvas.height) renderer.setSize(canvas.width, canvas.height, false);
@@ -188,6 +201,16 @@ class SceneView {
         this.on = this.projection(lens, width, height);
         if (this.pointer) this.tell(context, width, dark);
         if (this.options.above) this.options.above(context, dark);
+    }
+
+    // What is drawn again within a moment moves; the last picture of a motion is drawn once more. `best` pictures are kept.
+    isSmooth() {
+        if (!renderers.areSlow() || this.options.best) return true;
+        const before = this.drawn, now = this.drawn = performance.now();
+        clearTimeout(this.resting);
+        if (now - before > REST) return true;
+        this.resting = setTimeout(() => { this.drawn = -Infinity; this.again(); }, REST);
+        return false;
     }
 
     // Where points are on the canvas, in its pixels.

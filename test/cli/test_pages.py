@@ -124,14 +124,22 @@ DOT = """(() => { const data = JSON.parse(document.getElementById('data').textCo
     const same = new Plots(document.getElementById('plots'), () => {}, () => 1); same.update(data, [runOf(data)]);
     return new Promise((done) => requestAnimationFrame(() => { const plot = same.list[0].plot; done([box.left + box.width / 2 - over.left - plot.valToPos(%r, 'x'), box.top + box.height / 2 - over.top - plot.valToPos(%r, 'y')]); })); })()"""
 # How many pixels shadows change, how many show bodies, and how many do both.
-SHADES = """(() => { const data = JSON.parse(document.getElementById('data').textContent), canvas = document.createElement('canvas'), view = new SceneView(canvas, data.scene, { still: true, width: 300, height: 300, ratio: 1 });
+SHADES = """(() => { const data = JSON.parse(document.getElementById('data').textContent), canvas = document.createElement('canvas'), view = new SceneView(canvas, data.scene, { still: true, best: true, width: 300, height: 300, ratio: 1 });
     view.setFrames(unpack(data.frames.t), data.frames.channels.map(unpack));
     const shot = () => { view.draw(%r); return new Uint32Array(canvas.getContext('2d').getImageData(0, 0, 300, 300).data.buffer); }, whole = shot();
-    for (const [, shadow] of view.kit.shadows) shadow.material.opacity = 0;
+    for (const [, shadow] of view.kit.shadows) shadow.material.visible = false;
     const light = shot();
     for (const [body] of view.kit.shadows) body.material.visible = false;
     const empty = shot(), count = (wanted) => whole.reduce((sum, x, i) => sum + Number(wanted(x !== light[i], light[i] !== empty[i])), 0);
     return [count((shade) => shade), count((shade, body) => body), count((shade, body) => shade && body)]; })()"""
+
+
+# Which pictures of a motion have smooth edges: two of it, and the one that follows by itself. All, with a graphics processor.
+ROUGH = """(() => { const data = JSON.parse(document.getElementById('data').textContent), view = new SceneView(document.createElement('canvas'), data.scene, { still: true, width: 300, height: 300, ratio: 1 }), kinds = [];
+    view.setFrames(unpack(data.frames.t), data.frames.channels.map(unpack));
+    const get = renderers.get; renderers.get = (smooth) => { kinds.push(smooth === renderers.areSlow()); return get.call(renderers, smooth); };
+    view.draw(1); view.draw(1.01);
+    return new Promise((done) => setTimeout(() => { renderers.get = get; done(renderers.slow ? kinds : 'not slow'); }, 4 * REST)); })()"""
 
 
 def a_page_in_use(program, folder):
@@ -147,6 +155,7 @@ def a_page_in_use(program, folder):
         looked_at(browser, program, folder, "heavy-top", "#t=1")
         shade, body, both = browser.evaluate(SHADES % 1)
         check(shade > 1000 and body > 1000 and both < 0.2 * shade, f"{shade} pixels of shadows, {body} of bodies, {both} of both")  # 0.034 at edges; 0.62 if drawn above
+        check(browser.evaluate(ROUGH) in ([False, False, True], "not slow"), "rough pictures while something moves, then a smooth one")
 
 
 def films_say_what_is_missing(program, folder):

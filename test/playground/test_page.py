@@ -309,7 +309,7 @@ def says_that_there_is_no_webgl(page):
     page.open("#model=rolling-coin")
     page.finished()
     said = page.browser.evaluate("""(() => { const texts = [], view = playground.views[0], context = view.canvas.getContext('2d'), fill = context.fillText;
-        rendererOfPage.made = null; context.fillText = (text) => texts.push(text); view.draw(1); context.fillText = fill; rendererOfPage.made = undefined; return texts.join(); })()""")
+        const made = renderers.made; renderers.made = { smooth: null, rough: null }; context.fillText = (text) => texts.push(text); view.draw(1); context.fillText = fill; renderers.made = made; return texts.join(); })()""")
     check("no WebGL" in said, said)
     page.clean()
 
