@@ -8,6 +8,7 @@
  * Fourier series without the terms below round-off. */
 #include "analysis/latitude.h"
 
+#include "base/dense.h"
 #include "base/quadrature.h"
 
 #include <math.h>
@@ -95,39 +96,16 @@ bool nh_latitude_rotations(const nh_latitude *l, int cells, double *F)
     return integrate(&t);
 }
 
-/* Moves the largest remaining entry to (at, at); returns its size. */
-static double pivot(int d, double *a, int *order, int at)
-{
-    int row = at, column = at;
-    for (int r = at; r < d; r++)
-        for (int c = at; c < d; c++)
-            if (fabs(a[r * d + c]) > fabs(a[row * d + column]))
-                row = r, column = c;
-    for (int c = 0; c < d; c++) {
-        double kept = a[at * d + c];
-        a[at * d + c] = a[row * d + c];
-        a[row * d + c] = kept;
-    }
-    for (int r = 0; r < d; r++) {
-        double kept = a[r * d + at];
-        a[r * d + at] = a[r * d + column];
-        a[r * d + column] = kept;
-    }
-    int kept = order[at];
-    order[at] = order[column];
-    order[column] = kept;
-    return fabs(a[at * d + at]);
-}
-
 /* The unit vector that a (d x d) maps to zero; false if there is more than one direction. */
 static bool null_vector(int d, double *a, double *n)
 {
     int order[MAX_D];
     double square = 0, x[MAX_D];
+    int row;
     for (int i = 0; i < d; i++)
         order[i] = i;
     for (int i = 0; i < d - 1; i++) {
-        if (!(pivot(d, a, order, i) > 1e-6))
+        if (!nh_dense_largest_first(d, i, 1e-6, a, order, &row))
             return false;
         for (int r = i + 1; r < d; r++) {
             double factor = a[r * d + i] / a[i * d + i];
@@ -165,37 +143,12 @@ static bool find_axis(const rotation *t, double *n0)
     return true;
 }
 
-/* Rotates the rows and columns i, j of a symmetric matrix so that its entry (i, j) becomes zero,
- * and the vectors with them (Jacobi). */
-static void annihilate(int d, int i, int j, double *a, double *vectors)
-{
-    double off = a[i * d + j];
-    if (off == 0)
-        return;
-    double ratio = (a[j * d + j] - a[i * d + i]) / (2 * off);
-    double t = copysign(1, ratio) / (fabs(ratio) + hypot(1, ratio));
-    double c = 1 / hypot(1, t), s = t * c;
-    for (int e = 0; e < d; e++) {
-        double x = a[e * d + i], y = a[e * d + j];
-        a[e * d + i] = c * x - s * y;
-        a[e * d + j] = s * x + c * y;
-    }
-    for (int e = 0; e < d; e++) {
-        double x = a[i * d + e], y = a[j * d + e];
-        a[i * d + e] = c * x - s * y;
-        a[j * d + e] = s * x + c * y;
-        x = vectors[i * d + e], y = vectors[j * d + e];
-        vectors[i * d + e] = c * x - s * y;
-        vectors[j * d + e] = s * x + c * y;
-    }
-}
-
 /* The index of the largest number, ignoring two indices. */
 static int largest_but(int d, const double *a, int first, int second)
 {
     int best = -1;
     for (int i = 0; i < d; i++)
-        if (i != first && i != second && (best < 0 || a[i * d + i] > a[best * d + best]))
+        if (i != first && i != second && (best < 0 || a[i] > a[best]))
             best = i;
     return best;
 }
@@ -206,18 +159,13 @@ static bool find_plane(rotation *t, double *plane)
 {
     int d = t->d;
     const double *R = t->F + t->cells * d * d;
-    double a[MAX_D * MAX_D], vectors[MAX_D * MAX_D] = {0}, cosine = 0, sine = 0;
-    for (int i = 0; i < d; i++) {
-        vectors[i * d + i] = 1;
+    double a[MAX_D * MAX_D], vectors[MAX_D * MAX_D], value[MAX_D], cosine = 0, sine = 0;
+    for (int i = 0; i < d; i++)
         for (int j = 0; j < d; j++)
             a[i * d + j] = (R[i * d + j] + R[j * d + i]) / 2;
-    }
-    for (int sweep = 0; sweep < 30; sweep++)
-        for (int i = 0; i < d; i++)
-            for (int j = i + 1; j < d; j++)
-                annihilate(d, i, j, a, vectors);
-    int first = largest_but(d, a, -1, -1), second = largest_but(d, a, first, -1);
-    int third = d > 2 ? largest_but(d, a, first, second) : -1;
+    nh_dense_eigen(d, a, value, vectors);
+    int first = largest_but(d, value, -1, -1), second = largest_but(d, value, first, -1);
+    int third = d > 2 ? largest_but(d, value, first, second) : -1;
     memcpy(plane, vectors + first * d, (size_t)d * sizeof *plane);
     memcpy(plane + d, vectors + second * d, (size_t)d * sizeof *plane);
     for (int i = 0; i < d; i++)
@@ -226,7 +174,7 @@ static bool find_plane(rotation *t, double *plane)
             sine += plane[d + i] * R[i * d + j] * plane[j];
         }
     t->angle = atan2(sine, cosine);
-    return third < 0 || a[second * d + second] - a[third * d + third] > 1e-6;
+    return third < 0 || value[second] - value[third] > 1e-6;
 }
 
 /* The vectors at the end of a cell. */

@@ -163,6 +163,31 @@ int nh_dense_rank(int rows, int columns, double *a, double tolerance, int *depen
     return rank;
 }
 
+bool nh_dense_largest_first(int n, int done, double least, double *a, int *order, int *row)
+{
+    int column = *row = done;
+    double largest = 0;
+    for (int i = done; i < n; i++)
+        for (int j = done; j < n; j++)
+            if (fabs(a[i * n + j]) > largest) {
+                largest = fabs(a[i * n + j]);
+                *row = i;
+                column = j;
+            }
+    if (!(largest > least))
+        return false;
+    swap_rows(a, n, done, *row);
+    for (int i = 0; i < n; i++) {
+        const double kept = a[i * n + done];
+        a[i * n + done] = a[i * n + column];
+        a[i * n + column] = kept;
+    }
+    const int kept = order[done];
+    order[done] = order[column];
+    order[column] = kept;
+    return true;
+}
+
 /* Rotates rows and columns i and j so that a_ij vanishes (Jacobi). */
 static void rotate(int n, double *a, double *vector, int i, int j)
 {

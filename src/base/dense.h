@@ -29,6 +29,11 @@ nh_status nh_dense_exponential(int n, const double *a, double *out);
  * depends on earlier ones, or -1. */
 int nh_dense_rank(int rows, int columns, double *a, double tolerance, int *dependent);
 
+/* Complete pivoting: exchanges rows and columns of a [n][n] so that the largest of the entries from
+ * (done, done) on comes there, and columns in `order`; `row` is where it was. False, and nothing is
+ * exchanged, unless it is larger than `least`. */
+bool nh_dense_largest_first(int n, int done, double least, double *a, int *order, int *row);
+
 /* Eigenvalues of a symmetric matrix, which is destroyed, and its eigenvectors as rows of `vector`.
  */
 void nh_dense_eigen(int n, double *a, double *value, double *vector);

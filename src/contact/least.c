@@ -1,55 +1,27 @@
 /* Elimination with exchanges of rows and columns, null spaces, and least distance programming. */
 #include "contact/least.h"
+#include "base/dense.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Moves the largest entry of what is left to the diagonal; false if it counts as 0. */
-static bool largest_to_front(int n, int done, double *a, double *b, int *order, double singular)
-{
-    int row = done, column = done;
-    double largest = 0;
-    for (int i = done; i < n; i++)
-        for (int j = done; j < n; j++)
-            if (fabs(a[i * n + j]) > largest) {
-                largest = fabs(a[i * n + j]);
-                row = i;
-                column = j;
-            }
-    if (largest <= singular)
-        return false;
-    for (int j = 0; j < n; j++) {
-        double swap = a[done * n + j];
-        a[done * n + j] = a[row * n + j];
-        a[row * n + j] = swap;
-    }
-    for (int i = 0; i < n; i++) {
-        double swap = a[i * n + done];
-        a[i * n + done] = a[i * n + column];
-        a[i * n + column] = swap;
-    }
-    double swap = b[done];
-    b[done] = b[row];
-    b[row] = swap;
-    int moved = order[done];
-    order[done] = order[column];
-    order[column] = moved;
-    return true;
-}
-
 int nh_least_solve(int n, double *a, double *b, double singular, double *x, double *null,
                    double *mismatch, int *order)
 {
-    int rank = 0;
+    int rank = 0, row;
     for (int i = 0; i < n; i++)
         order[i] = i;
-    for (; rank < n && largest_to_front(n, rank, a, b, order, singular); rank++)
+    for (; rank < n && nh_dense_largest_first(n, rank, singular, a, order, &row); rank++) {
+        const double swap = b[rank];
+        b[rank] = b[row];
+        b[row] = swap;
         for (int i = rank + 1; i < n; i++) {
             double f = a[i * n + rank] / a[rank * n + rank];
             for (int j = rank; j < n; j++)
                 a[i * n + j] -= f * a[rank * n + j];
             b[i] -= f * b[rank];
         }
+    }
     *mismatch = 0;
     for (int i = rank; i < n; i++)
         *mismatch = fmax(*mismatch, fabs(b[i]));

@@ -3,8 +3,9 @@
 
 #ifdef NH_HAVE_HDF5
 
-#include "output/hdf5.h"
 #include "output/hdf5_driver.h"
+#include "output/hdf5_parts.h"
+#include "output/hdf5_read.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,31 +17,18 @@ typedef struct reader {
     bool failed, out_of_memory;
 } reader;
 
-static int axes_of(hid_t data, hsize_t shape[3])
-{
-    hid_t space = H5Dget_space(data);
-    int axes = space >= 0 && H5Sget_simple_extent_ndims(space) <= 3
-                   ? H5Sget_simple_extent_dims(space, shape, NULL)
-                   : -1;
-    nh_hdf5_drop(space);
-    return axes;
-}
-
 /* [members][rows] or [members][rows][width]: the rows of one member, column by column. */
-static bool read_member(const reader *r, hid_t data, const hsize_t *shape, int axes, double **to)
+static bool read_member(const reader *r, const char *name, const hsize_t *shape, int axes,
+                        double **to)
 {
-    hsize_t rows = shape[1], width = axes > 2 ? shape[2] : 1;
-    hsize_t from[3] = {(hsize_t)r->member, 0, 0}, count[3] = {1, rows, width};
+    const hsize_t rows = shape[1], width = axes > 2 ? shape[2] : 1;
+    const hsize_t from[3] = {(hsize_t)r->member, 0, 0}, count[3] = {1, rows, width};
     double *block = malloc((size_t)(rows * width + 1) * sizeof *block);
-    hid_t space = H5Dget_space(data), memory = H5Screate_simple(axes, count, NULL);
-    bool good = block && space >= 0 && memory >= 0 &&
-                H5Sselect_hyperslab(space, H5S_SELECT_SET, from, NULL, count, NULL) >= 0 &&
-                H5Dread(data, H5T_NATIVE_DOUBLE, memory, space, H5P_DEFAULT, block) >= 0;
+    const bool good =
+        block && nh_hdf5_read_block(r->file, name, H5T_NATIVE_DOUBLE, axes, from, count, block);
     for (hsize_t i = 0; good && i < rows; i++)
         for (hsize_t c = 0; c < width; c++)
             to[c][i] = block[i * width + c];
-    nh_hdf5_drop(space);
-    nh_hdf5_drop(memory);
     free(block);
     return good;
 }
@@ -49,14 +37,14 @@ static bool read_member(const reader *r, hid_t data, const hsize_t *shape, int a
 static void rename_columns(reader *r, const char *list, int first, int count)
 {
     nh_datafile *t = r->table;
-    hid_t data = H5Dopen2(r->file, list, H5P_DEFAULT), type = H5Tcopy(H5T_C_S1);
+    const hsize_t from = 0, all = (hsize_t)count;
+    hsize_t shape[3];
+    if (nh_hdf5_size_of(r->file, list, shape) != 1 || shape[0] != all)
+        return;
+    hid_t type = nh_hdf5_text_type();
     char **text = calloc((size_t)count + 1, sizeof *text);
-    hsize_t shape[3] = {0};
-    H5Tset_size(type, H5T_VARIABLE);
-    H5Tset_cset(type, H5T_CSET_UTF8);
-    const bool named = data >= 0 && axes_of(data, shape) == 1 && shape[0] == (hsize_t)count;
     r->out_of_memory |= !text;
-    r->failed |= named && text && H5Dread(data, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) < 0;
+    r->failed |= text && !nh_hdf5_read_block(r->file, list, type, 1, &from, &all, text);
     for (int i = 0; text && i < count; i++) {
         char *copy = text[i] ? nh_arena_text(&t->arena, text[i], strlen(text[i])) : NULL;
         r->out_of_memory |= text[i] && !copy;
@@ -64,26 +52,23 @@ static void rename_columns(reader *r, const char *list, int first, int count)
         H5free_memory(text[i]);
     }
     free(text);
-    H5Tclose(type);
-    nh_hdf5_drop(data);
+    nh_hdf5_drop(type);
 }
 
 static void read_variable(reader *r, const char *name)
 {
     nh_datafile *t = r->table;
-    hsize_t shape[3] = {0};
-    hid_t data = H5Dopen2(r->file, name, H5P_DEFAULT);
-    int axes = data >= 0 ? axes_of(data, shape) : -1, first = t->columns;
-    bool ours = axes >= 2 && shape[1] == (hsize_t)t->rows && r->member < (int64_t)shape[0] &&
-                strcmp(name, "multiplier") != 0;
-    hsize_t width = axes > 2 ? shape[2] : 1;
+    hsize_t shape[3];
+    const int axes = nh_hdf5_size_of(r->file, name, shape), first = t->columns;
+    const bool ours = axes >= 2 && shape[1] == (hsize_t)t->rows && r->member < (int64_t)shape[0] &&
+                      strcmp(name, "multiplier") != 0;
+    const hsize_t width = axes > 2 ? shape[2] : 1;
     for (hsize_t c = 0; ours && c < width && !r->failed; c++)
         r->failed = !nh_datafile_add(t, name, strlen(name), t->rows);
     if (ours && !r->failed)
-        r->failed = !read_member(r, data, shape, axes, t->column + first);
+        r->failed = !read_member(r, name, shape, axes, t->column + first);
     if (ours && !r->failed && axes > 2)
         rename_columns(r, strcmp(name, "q") == 0 ? "coordinate" : "velocity", first, (int)width);
-    nh_hdf5_drop(data);
 }
 
 static herr_t visit(hid_t group, const char *name, const H5L_info_t *info, void *user)
@@ -96,43 +81,31 @@ static herr_t visit(hid_t group, const char *name, const H5L_info_t *info, void 
     return r->failed ? -1 : 0;
 }
 
-static bool read_time(reader *r)
+/* The times and the number of members. */
+static bool read_axes(reader *r)
 {
     nh_datafile *t = r->table;
-    hsize_t shape[3] = {0};
-    hid_t data = H5Dopen2(r->file, "time", H5P_DEFAULT);
-    double *column = data >= 0 && axes_of(data, shape) == 1
-                         ? nh_datafile_add(t, "t", 1, (int64_t)shape[0])
+    const hsize_t from = 0;
+    hsize_t times[3], members[3];
+    double *column = nh_hdf5_size_of(r->file, "time", times) == 1
+                         ? nh_datafile_add(t, "t", 1, (int64_t)times[0])
                          : NULL;
-    bool good =
-        column && H5Dread(data, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, column) >= 0;
-    nh_hdf5_drop(data);
-    return good;
-}
-
-static void count_members(reader *r)
-{
-    hsize_t shape[3] = {0};
-    hid_t data = H5Dopen2(r->file, "member", H5P_DEFAULT);
-    if (data >= 0 && axes_of(data, shape) == 1)
-        r->table->members = (int64_t)shape[0];
-    nh_hdf5_drop(data);
+    if (column && nh_hdf5_size_of(r->file, "member", members) == 1)
+        t->members = (int64_t)members[0];
+    return column &&
+           nh_hdf5_read_block(r->file, "time", H5T_NATIVE_DOUBLE, 1, &from, times, column);
 }
 
 nh_status nh_datafile_read_hdf5(nh_datafile *t, int64_t member, nh_report *report)
 {
-    H5E_auto2_t function;
-    void *user;
     const nh_status loaded = nh_hdf5_load(report);
     if (loaded != NH_OK)
         return loaded;
-    H5Eget_auto2(H5E_DEFAULT, &function, &user);
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     nh_hdf5_channel channel;
+    nh_hdf5_silence quiet;
+    nh_hdf5_enter(&quiet);
     reader r = {.table = t, .file = nh_hdf5_open_named(&channel, t->path), .member = member};
-    bool good = r.file >= 0 && read_time(&r);
-    if (good)
-        count_members(&r);
+    bool good = r.file >= 0 && read_axes(&r);
     bool exists = member >= 0 && member < t->members;
     if (good && exists) {
         read_variable(&r, "q");
@@ -141,7 +114,7 @@ nh_status nh_datafile_read_hdf5(nh_datafile *t, int64_t member, nh_report *repor
     }
     if (r.file >= 0)
         H5Fclose(r.file);
-    H5Eset_auto2(H5E_DEFAULT, function, user);
+    nh_hdf5_exit(&quiet);
     if (channel.error)
         return nh_fail(report, NH_FILE_FAILED, "cannot read %s: %s", t->path,
                        strerror(channel.error));

@@ -2,6 +2,7 @@
 #ifdef NH_HAVE_HDF5
 
 #include "output/hdf5_parts.h"
+#include "output/hdf5_read.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -23,15 +24,6 @@ bool nh_hdf5_make_room(nh_hdf5 *file)
 /* ---- attributes ---- */
 
 /* Handles are negative if something failed, and so is everything made from them. */
-static hid_t text_type(void)
-{
-    hid_t type = H5Tcopy(H5T_C_S1);
-    if (type >= 0 && H5Tset_size(type, H5T_VARIABLE) >= 0 && H5Tset_cset(type, H5T_CSET_UTF8) >= 0)
-        return type;
-    nh_hdf5_drop(type);
-    return -1;
-}
-
 static bool put_attribute(hid_t where, const char *name, hid_t type, const void *value)
 {
     hid_t space = H5Screate(H5S_SCALAR);
@@ -45,7 +37,7 @@ static bool put_attribute(hid_t where, const char *name, hid_t type, const void 
 
 static bool put_text(hid_t where, const char *name, const char *text)
 {
-    hid_t type = text_type();
+    hid_t type = nh_hdf5_text_type();
     bool done = type >= 0 && put_attribute(where, name, type, &text);
     nh_hdf5_drop(type);
     return done;
@@ -160,7 +152,7 @@ static bool make_names(const nh_hdf5 *file, const char *axis, int count, name_fn
     if (count == 0)
         return true;
     const char **label = calloc((size_t)count, sizeof *label);
-    hid_t type = text_type();
+    hid_t type = nh_hdf5_text_type();
     for (int i = 0; label && i < count; i++)
         label[i] = name(file->plan.system, i);
     bool done = label && type >= 0 && make_axis(file, axis, type, count, label);
@@ -356,7 +348,7 @@ static bool put_long_text(const nh_hdf5 *file, const char *name, const char *tex
 {
     if (strlen(text) < ATTRIBUTE_MAX)
         return put_text(file->file, name, text);
-    hid_t type = text_type(), space = H5Screate(H5S_SCALAR);
+    hid_t type = nh_hdf5_text_type(), space = H5Screate(H5S_SCALAR);
     hid_t creation = H5Pcreate(H5P_DATASET_CREATE), set = -1;
     if (type >= 0 && space >= 0 && creation >= 0 && H5Pset_obj_track_times(creation, false) >= 0)
         set = H5Dcreate2(file->file, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);

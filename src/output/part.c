@@ -6,6 +6,7 @@
 #include "base/decimal.h"
 #include "output/hdf5_driver.h"
 #include "output/hdf5_parts.h"
+#include "output/hdf5_read.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,18 +39,10 @@ static bool get(hid_t file, const char *name, hid_t type, void *value)
     return done;
 }
 
-static hid_t text_type(void)
-{
-    hid_t type = H5Tcopy(H5T_C_S1);
-    if (type >= 0 && H5Tset_size(type, H5T_VARIABLE) >= 0)
-        H5Tset_cset(type, H5T_CSET_UTF8);
-    return type;
-}
-
 /* A text, from an attribute or, if it is long, from a variable; NULL if there is none. */
 static char *get_text(nh_part *part, hid_t file, const char *name)
 {
-    hid_t type = text_type();
+    hid_t type = nh_hdf5_text_type();
     char *found = NULL, *copy = NULL;
     if (!get(file, name, type, &found) && H5Lexists(file, name, H5P_DEFAULT) > 0) {
         hid_t set = H5Dopen2(file, name, H5P_DEFAULT);
@@ -62,7 +55,7 @@ static char *get_text(nh_part *part, hid_t file, const char *name)
         part->out_of_memory |= !copy;
         H5free_memory(found);
     }
-    H5Tclose(type);
+    nh_hdf5_drop(type);
     return copy;
 }
 
@@ -117,18 +110,6 @@ static herr_t see_attribute(hid_t file, const char *name, const H5A_info_t *info
 
 /* ---- variables ---- */
 
-static int get_size(hid_t file, const char *name, hsize_t size[3])
-{
-    hid_t set = H5Lexists(file, name, H5P_DEFAULT) > 0 ? H5Dopen2(file, name, H5P_DEFAULT) : -1;
-    hid_t space = set >= 0 ? H5Dget_space(set) : -1;
-    int rank = space >= 0 ? H5Sget_simple_extent_ndims(space) : -1;
-    if (rank < 1 || rank > 3 || H5Sget_simple_extent_dims(space, size, NULL) != rank)
-        rank = -1;
-    nh_hdf5_drop(space);
-    nh_hdf5_drop(set);
-    return rank;
-}
-
 /* Columns are the variables over members and times; swept values those over members. */
 static herr_t see_variable(hid_t file, const char *name, const H5L_info_t *info, void *user)
 {
@@ -136,7 +117,7 @@ static herr_t see_variable(hid_t file, const char *name, const H5L_info_t *info,
     nh_part *part = user;
     hsize_t size[3];
     (void)info;
-    int rank = get_size(file, name, size);
+    int rank = nh_hdf5_size_of(file, name, size);
     if (rank == 2)
         return add_name(part, &part->column, &part->columns, name);
     if (rank == 1 && strncmp(name, prefix, sizeof prefix - 1) == 0)
@@ -147,37 +128,23 @@ static herr_t see_variable(hid_t file, const char *name, const H5L_info_t *info,
 static int width_of(const nh_part *part, hid_t file, const char *name)
 {
     hsize_t size[3];
-    if (get_size(file, name, size) != 3)
+    if (nh_hdf5_size_of(file, name, size) != 3)
         return 0;
     bool fits = size[0] == (hsize_t)part->members && size[1] == (hsize_t)part->records;
     return fits && size[2] < 1 << 20 ? (int)size[2] : -1;
-}
-
-static bool read_some(hid_t file, const char *name, hid_t type, int rank, const hsize_t *from,
-                      const hsize_t *count, void *data)
-{
-    hid_t set = H5Dopen2(file, name, H5P_DEFAULT), space = set >= 0 ? H5Dget_space(set) : -1;
-    hid_t room = H5Screate_simple(rank, count, NULL);
-    bool done = space >= 0 && room >= 0 &&
-                H5Sselect_hyperslab(space, H5S_SELECT_SET, from, NULL, count, NULL) >= 0 &&
-                H5Dread(set, type, room, space, H5P_DEFAULT, data) >= 0;
-    nh_hdf5_drop(room);
-    nh_hdf5_drop(space);
-    nh_hdf5_drop(set);
-    return done;
 }
 
 static bool get_variables(nh_part *part, hid_t file)
 {
     hsize_t members[3], records[3], from = 0, one = 1;
     char name[300];
-    if (get_size(file, "member", members) != 1 || get_size(file, "time", records) != 1 ||
-        members[0] < 1 || records[0] < 1)
+    if (nh_hdf5_size_of(file, "member", members) != 1 ||
+        nh_hdf5_size_of(file, "time", records) != 1 || members[0] < 1 || records[0] < 1)
         return false;
     part->members = (int64_t)members[0];
     part->records = (int64_t)records[0];
-    if (!read_some(file, "member", H5T_NATIVE_INT64, 1, &from, &one, &part->first) ||
-        !read_some(file, "time", H5T_NATIVE_DOUBLE, 1, &from, &one, &part->t0))
+    if (!nh_hdf5_read_block(file, "member", H5T_NATIVE_INT64, 1, &from, &one, &part->first) ||
+        !nh_hdf5_read_block(file, "time", H5T_NATIVE_DOUBLE, 1, &from, &one, &part->t0))
         return false;
     part->coordinates = width_of(part, file, "q");
     part->velocities = width_of(part, file, "v");
@@ -257,21 +224,22 @@ nh_status nh_part_read(const nh_part *part, int64_t first, int64_t members, bool
                   {"multiplier", part->constraints, rows->multipliers}};
     nh_hdf5_silence quiet;
     nh_hdf5_enter(&quiet);
-    bool done = read_some(file, "records", H5T_NATIVE_INT64, 1, from, count, rows->count) &&
-                read_some(file, "failed", H5T_NATIVE_INT8, 1, from, count, rows->failed);
+    bool done =
+        nh_hdf5_read_block(file, "records", H5T_NATIVE_INT64, 1, from, count, rows->count) &&
+        nh_hdf5_read_block(file, "failed", H5T_NATIVE_INT8, 1, from, count, rows->failed);
     for (int i = 0; i < 3 && done && all; i++) {
         count[2] = (hsize_t)vector[i].width;
-        done = vector[i].width == 0 ||
-               read_some(file, vector[i].name, H5T_NATIVE_DOUBLE, 3, from, count, vector[i].data);
+        done = vector[i].width == 0 || nh_hdf5_read_block(file, vector[i].name, H5T_NATIVE_DOUBLE,
+                                                          3, from, count, vector[i].data);
     }
     for (int c = 0; c < part->columns && done; c++)
-        done = read_some(file, part->column[c], H5T_NATIVE_DOUBLE, 2, from, count,
-                         rows->value + (size_t)c * table);
+        done = nh_hdf5_read_block(file, part->column[c], H5T_NATIVE_DOUBLE, 2, from, count,
+                                  rows->value + (size_t)c * table);
     for (int i = 0; i < part->sweeps && done; i++) {
         char name[300];
         snprintf(name, sizeof name, "swept_%.280s", part->swept[i]);
-        done = read_some(file, name, H5T_NATIVE_DOUBLE, 1, from, count,
-                         rows->swept + (size_t)i * (size_t)members);
+        done = nh_hdf5_read_block(file, name, H5T_NATIVE_DOUBLE, 1, from, count,
+                                  rows->swept + (size_t)i * (size_t)members);
     }
     nh_hdf5_exit(&quiet);
     done = done && !part->file->channel.error;
