@@ -72,6 +72,15 @@ static bool call_svd(nh_svd *out, double *a)
     return ok;
 }
 
+/* CMPLX of C11, which clang does not have with the headers of glibc. */
+static double complex complex_of(double re, double im)
+{
+    const double part[2] = {re, im};
+    double complex z;
+    memcpy(&z, part, sizeof z);
+    return z;
+}
+
 static void take_eigenvectors(int n, const double *wi, const double *columns,
                               double complex *vectors)
 {
@@ -79,8 +88,8 @@ static void take_eigenvectors(int n, const double *wi, const double *columns,
         for (int j = 0; j < n; j++) {
             const double *re = columns + (size_t)i * (size_t)n;
             vectors[i * n + j] = wi[i] == 0  ? re[j]
-                                 : wi[i] > 0 ? CMPLX(re[j], re[n + j])
-                                             : CMPLX(re[j - n], -re[j]);
+                                 : wi[i] > 0 ? complex_of(re[j], re[n + j])
+                                             : complex_of(re[j - n], -re[j]);
         }
 }
 
@@ -101,7 +110,7 @@ static bool call_eigen(nh_eigen *out, double *a, double *space)
                conde, condv, work, &length, iwork, &info);
     const bool ok = work && iwork && info == 0;
     for (int i = 0; ok && i < n; i++) {
-        out->value[i] = CMPLX(wr[i], wi[i]);
+        out->value[i] = complex_of(wr[i], wi[i]);
         out->condition[i] = 1 / conde[i];
     }
     if (ok) {

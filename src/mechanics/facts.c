@@ -107,9 +107,11 @@ static bool reaction_is_linear(const nh_mechanics *s)
 
 /* ---- energy ---- */
 
-/* Zero on the graph, or as small as its round-off in every state tried. */
+/* Zero on the graph, or as small as its round-off in every state tried. Where something has become
+ * too small for a number, nothing is decided. */
 static bool vanishes(nh_mechanics *s, nh_expr e)
 {
+    const double least = 1e-280; /* round-off of numbers; below it is that of the least of them */
     nh_probe probe;
     bool zero = true, seen = e == NH_ZERO;
     if (seen)
@@ -126,7 +128,7 @@ static bool vanishes(nh_mechanics *s, nh_expr e)
             nh_graph_fail(s->g);
         nh_answer significant = nh_graph_failed(s->g) ? NH_YES : nh_is_significant(value);
         zero = significant != NH_YES;
-        seen = seen || significant == NH_NO;
+        seen = seen || (significant == NH_NO && (value.error == 0 || value.error > least));
     }
     nh_probe_free(&probe);
     return zero && seen;
@@ -222,6 +224,39 @@ static bool keeps_energy(nh_mechanics *s)
     bool kept =
         vanishes(s, power) && reactions_do_no_work(s, v) && (plain || energy_stands_still(s));
     free(v);
+    return kept;
+}
+
+/* Values of parameters that keep their names, other than the present ones, which may be special, as
+ * a damping of zero is; those that follow from others do so. False without memory. */
+static bool choose_parameters(nh_mechanics *s, double *value)
+{
+    const nh_problem *p = s->problem;
+    bool ok = value != NULL;
+    for (int i = 0; ok && i < p->parameters; i++) {
+        const double own = p->parameter[i].value, other = 1 + 0.1 * nh_scatter(i, 0);
+        if (nh_is_number(s->g, p->definition[i], NULL))
+            value[i] = other * (own == 0 ? 0.1 : own);
+        else
+            ok = nh_evaluate(s->g, p->definition + i, 1, 0, NULL, NULL, NULL, value + i);
+    }
+    return ok;
+}
+
+/* Parameters that keep their names may vary: then it also has to be so with other values. */
+static bool keeps_energy_always(nh_mechanics *s)
+{
+    bool kept = keeps_energy(s);
+    if (!kept || !s->problem->definition)
+        return kept;
+    double *value = malloc(((size_t)s->problem->parameters + 1) * sizeof *value);
+    const double *own = nh_graph_set_parameters(s->g, value);
+    if (choose_parameters(s, value))
+        kept = keeps_energy(s);
+    else
+        nh_graph_fail(s->g);
+    nh_graph_set_parameters(s->g, own);
+    free(value);
     return kept;
 }
 
@@ -441,7 +476,7 @@ nh_status nh_mechanics_find_facts(nh_mechanics *s, nh_report *report)
     nh_graph_every_branch(g, true);
     if (status == NH_OK) {
         f->constant_inertia = nh_has_constant_inertia(s);
-        f->keeps_energy = !f->nonideal && keeps_energy(s);
+        f->keeps_energy = !f->nonideal && keeps_energy_always(s);
         f->reversible = reversibility(s);
         nh_find_integrability(s);
         if (!list_conserved(s) || nh_graph_failed(g))

@@ -156,6 +156,7 @@ static void find_rates(nh_motion *w)
     int n = w->s->n, m = w->s->m;
     const double *K = w->value + n * n, *p = K + m * n + m + n + m, *F = p + n, *E = F + n;
     const double *by_v = E + 1, *by_q = by_v + n;
+    w->force = F;
     w->energy = *E;
     w->energy_rate = by_q[n];
     w->energy_size = fabs(by_q[n]);

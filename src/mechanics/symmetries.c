@@ -146,11 +146,22 @@ static void sample(const search *w, double *rate, double *size, double *value)
     }
 }
 
-/* Fills the tables; false if there are too few states. */
+/* A force that is zero in every state tried, but not everywhere, is one that becomes too small for
+ * a number: it tells nothing about momenta. */
+static bool every_force_acts(const search *w, const double *force)
+{
+    bool all = true;
+    for (int i = 0; i < w->s->n; i++)
+        all = all && (w->s->F[i] == NH_ZERO || force[i] > 0);
+    return all;
+}
+
+/* Fills the tables; false if there are too few states, or if they do not decide. */
 static bool take_samples(search *w)
 {
     int wanted = w->columns + 20, C = w->columns;
-    double *size = calloc(3 * (size_t)C, sizeof *size), *first = size + C, *value = first + C;
+    double *size = calloc(3 * (size_t)C + (size_t)w->s->n, sizeof *size), *first = size + C;
+    double *value = first + C, *force = value + C;
     if (!size)
         nh_graph_fail(w->s->g);
     for (int index = 0; size && w->states < wanted && index < 2 * wanted; index++) {
@@ -165,10 +176,13 @@ static bool take_samples(search *w)
             w->rate_size[c] = fmax(w->rate_size[c], size[c]);
             w->value_size[c] = fmax(w->value_size[c], fabs(value[c]));
         }
+        for (int i = 0; i < w->s->n; i++)
+            force[i] = fmax(force[i], fabs(w->motion.force[i]));
         w->states++;
     }
+    const bool enough = size && w->states == wanted && every_force_acts(w, force);
     free(size);
-    return w->states == wanted;
+    return enough;
 }
 
 /* ---- null spaces ---- */

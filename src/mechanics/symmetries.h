@@ -45,6 +45,7 @@ typedef struct nh_motion {
     double *value; /* of the list */
     double *q, *v, *a, *lambda;
     double *p, *p_rate, *p_rate_size;        /* p and p' = F + K^T lambda */
+    const double *force;                     /* F */
     double energy, energy_rate, energy_size; /* size: of the terms of the rate */
     double *space;
     int *pivot;

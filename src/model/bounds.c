@@ -33,14 +33,18 @@ static nh_bounded sum_value(nh_node n, const nh_bounded *at)
 static nh_bounded product_value(nh_node n, const nh_bounded *at)
 {
     double value = n.number, most = fabs(n.number) + number_error(n.number);
+    bool zero = false;
     for (size_t i = 0; i < n.count; i++) {
         nh_bounded x = at[n.operand[i].expr];
         double p = n.operand[i].number, size = fabs(x.value);
+        zero = zero || x.value == 0;
         value *= p == 1 ? x.value : p == 0.5 ? sqrt(x.value) : pow(x.value, p);
         double extreme = p > 0 ? size + x.error : size - x.error;
         most *= p == 1 ? extreme : p < 0 && !(extreme > 0) ? INFINITY : pow(extreme, p);
     }
-    return (nh_bounded){value, most - fabs(value) + 4 * (double)n.count * DBL_EPSILON * most};
+    double lost = value == 0 && !zero ? DBL_MIN : 0; /* it is too small for a number */
+    return (nh_bounded){value,
+                        most - fabs(value) + 4 * (double)n.count * DBL_EPSILON * most + lost};
 }
 
 static nh_bounded call_value(const nh_graph *g, nh_node n, const nh_bounded *at)
@@ -49,6 +53,8 @@ static nh_bounded call_value(const nh_graph *g, nh_node n, const nh_bounded *at)
     if (n.count > 1)
         b = at[n.operand[1].expr];
     double value = nh_call_value(g, &n, a.value, b.value), error = 2 * DBL_EPSILON * fabs(value);
+    if (n.which == NH_POW && value == 0 && a.value != 0)
+        error = DBL_MIN; /* as of products */
     for (int sign = -1; sign <= 1; sign += 2) {
         if (a.error > 0)
             error += fabs(nh_call_value(g, &n, a.value + sign * a.error, b.value) - value);

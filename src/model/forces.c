@@ -33,7 +33,7 @@ void nh_build_dissipation(nh_builder *b, const nh_statement *s, int64_t index)
 {
     (void)index;
     nh_expr function = nh_expand_expr(&b->x, s->item->right);
-    if (!b->x.status && !nh_depends(b->problem->graph, function, NH_V))
+    if (function != NH_ZERO && !b->x.status && !nh_depends(b->problem->graph, function, NH_V))
         b->x.status =
             nh_fail_at(b->report, &b->model->source, s->item->right->place,
                        "a dissipation function must depend on velocities; this one does not");

@@ -298,9 +298,11 @@ static double input_at(const nh_graph *g, uint32_t index, double t)
     return given + 0.3 * (1 + fabs(given)) * sin(t * (1 + 0.37 * index));
 }
 
-void nh_graph_set_parameters(nh_graph *g, const double *value)
+const double *nh_graph_set_parameters(nh_graph *g, const double *value)
 {
+    const double *before = g->parameter;
     g->parameter = value;
+    return before;
 }
 
 double nh_graph_given(const nh_graph *g, const nh_node *input, double t)

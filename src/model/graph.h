@@ -164,15 +164,17 @@ nh_expr nh_substitute(nh_graph *g, nh_expr f, nh_input kind, const nh_expr *valu
  * times, they vary these values, so that what is found to hold for them holds for any input. */
 void nh_graph_set_inputs(nh_graph *g, const double *value, uint32_t count);
 
-/* The values of NH_P; the array must outlive the graph. */
-void nh_graph_set_parameters(nh_graph *g, const double *value);
+/* The values of NH_P; the array must outlive the graph. Returns the one before. */
+const double *nh_graph_set_parameters(nh_graph *g, const double *value);
 /* The value of an input NH_U or NH_P, which the graph itself holds; NAN for other inputs. */
 double nh_graph_given(const nh_graph *g, const nh_node *input, double t);
 
 /* While this is on, nh_evaluate and nh_evaluate_bounded add up all branches of every choice (abs,
  * if, tables), each with its own weight near 1, instead of taking the chosen one. A sum that
  * vanishes then vanishes in every branch, even in branches that none of the tried states belongs
- * to. The weights of c and -c are exchanged, so even functions remain even and odd ones odd. */
+ * to. The weights of c and -c are exchanged, so even functions remain even and odd ones odd. For
+ * the same reason exp, tanh, sinh and cosh take their arguments from where they have not yet become
+ * constant. */
 void nh_graph_every_branch(nh_graph *g, bool on);
 
 /* Values of expressions, in plain double arithmetic; for facts and start states, where speed does

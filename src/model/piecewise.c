@@ -129,11 +129,22 @@ static double weight(double x)
     return 1 + 0.4 * side * frexp(fabs(x), &exponent);
 }
 
+/* A large argument is brought within 8 of zero, where exp and tanh still change: otherwise a pulse
+ * that is shorter than the distances between the states tried would be zero in all of them. The
+ * function is odd, so that exp(-a) remains 1/exp(a). */
+static double nearer(double a)
+{
+    const double more = log(fabs(a) / 4);
+    return fabs(a) <= 4 ? a : copysign(4 + more / (1 + more / 4), a);
+}
+
 double nh_call_value(const nh_graph *g, const nh_node *call, double a, double b)
 {
     const nh_function f = (nh_function)call->which;
     if (g->every_branch && (f == NH_WHEN || f == NH_UNLESS))
         return weight(f == NH_WHEN ? a : -a) * b;
+    if (g->every_branch && (f == NH_EXP || f == NH_TANH || f == NH_SINH || f == NH_COSH))
+        a = nearer(a);
     return nh_function_value(f, a, b);
 }
 

@@ -8,6 +8,7 @@
  * nothing is expanded. */
 #include "model/graph_internal.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -307,6 +308,15 @@ static nh_expr product2(nh_graph *g, nh_expr a, double pa, nh_expr b, double pb)
     double factor = 1;
     collect_factor(g, &list, &factor, a, pa);
     collect_factor(g, &list, &factor, b, pb);
+    if (!(fabs(factor) >= DBL_MIN && fabs(factor) <= DBL_MAX) && g->node[a].kind != NH_NUMBER &&
+        (b == NH_ONE || g->node[b].kind != NH_NUMBER)) {
+        factor =
+            1; /* it is beyond the numbers, as that of (x/1e4)^100: the factors stay as they are */
+        list.count = 0;
+        nh_operands_push(g, &list, a, pa);
+        if (b != NH_ONE)
+            nh_operands_push(g, &list, b, pb);
+    }
     nh_expr e = g->failed ? NH_ZERO : nh_product_of(g, factor, &list);
     free(list.item);
     return e;

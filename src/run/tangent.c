@@ -60,7 +60,9 @@ nh_status nh_tangent_system(const nh_run *run, bool parameters, nh_system **own,
             status = check_system(run, *own, report);
     }
     *shape = status == NH_OK && *own ? (*own)->shape : run->system->shape;
-    shape->energy_scales = run->system->shape.energy_scales; /* what the run does */
+    /* What the run does, unless the energy is kept with the present values of the parameters only.
+     */
+    shape->energy_scales = run->system->shape.energy_scales && shape->energy_scales;
     return status;
 }
 

@@ -6,6 +6,7 @@ A case has a model, its parameters ("set"), its method, step and steps (without:
 "outputs" and of "parameters", and the derivative of all outputs by each; "tolerance" is relative to the largest entry of a
 column or 1."""
 
+import math
 import os
 import sys
 
@@ -87,6 +88,35 @@ def impact_at_the_end_of_a_step(program, folder):
             by = found["sensitivity"][name]
             for value, right in zip((by["q"][1], by["v"][1]), wanted):
                 check(abs(value - right) < 1e-12, f"{method} by {name}: {by}, expected {wanted}")
+
+
+FRICTION = """model damped
+parameter c = 0, a = 0.3, b = 0.3, k = 1
+coordinate x
+lagrangian x'^2/2 - k*x^2/2
+FORCE
+start x = 1
+"""
+
+
+def energy_is_kept_for_one_value_only(program, folder):
+    """Explicit methods project onto the energy where it is conserved. By a friction that is 0, and with it conserves the energy,
+    derivatives are those of the motion all the same; they had lost its change: .01 instead of 1.56."""
+    path, t = f"{folder}/damped.nh", 3.0
+    by_friction = [(math.sin(t) - t * math.cos(t)) / 2, t * math.sin(t) / 2]  # of exp(-c t/2) (cos w t + c/(2 w) sin w t)
+    by_k = [-t * math.sin(t) / 2, -(math.sin(t) + t * math.cos(t)) / 2]
+    for force, name, sign in (("force x = -c*x'", "c", 1), ("dissipation c*x'^2/2", "c", 1), ("force x = (a - b)*x'", "b", 1),
+                              ("force x = (a - b)*x'", "a", -1), ("force x = sin(c)*x'*cos(a)", "c", -math.cos(0.3)),
+                              ("force x = (exp(-c) - 1)*x'", "c", 1)):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(FRICTION.replace("FORCE", force))
+        for how in ([], ["--method", "dop853", "--step", 0.05], ["--method", "dopri5", "--tolerance", "1e-11"], ["--method", "verner98", "--step", 0.1]):
+            found = program.json("run", path, "--time", t, *how, "--sensitivity", f"{name},k")["sensitivity"]
+            back = program.json("gradient", path, "--of", "x", "--by", f"{name},k", "--time", t, *how)["gradient"]
+            for n, expected in ((name, [sign * e for e in by_friction]), ("k", by_k)):
+                value = [found[n]["q"][0], found[n]["v"][0], back[n]]
+                near = all(abs(v - e) < 1e-7 for v, e in zip(value, [*expected, expected[0]]))
+                check(near, f"{force}, {how}, by {n}: {value}, expected {expected}")
 
 
 def main():

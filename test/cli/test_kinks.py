@@ -139,12 +139,47 @@ def chattering_at_rest_and_in_two_directions(program, folder):
     same((done.returncode, "chatters" in done.stderr), (0, False), done.stderr)
 
 
+PULSES = (  # forces that are zero, or too small for a number, in every state tried near the start
+    "300*exp(-((t - 5)/0.001)^2)", "tanh((t - 5)/0.001) - tanh((t - 5.1)/0.001)", "-x'*exp(-((x - 50)/0.001)^2)", "1/cosh((t - 5)/0.001)^2",
+    "100*(tanh((t - 1.701)/5e-7) - tanh((t - 1.707)/5e-7))", "2^(-((t - 5)/0.001)^2)", "-x'/(1 + exp(-(x - 70)/0.001))", "(x/1e4)^101")
+IN_A_PLANE = (  # the lagrangian and the force, and what is conserved
+    ("- exp(-((x - 7)/0.002)^2)", "", ["energy", "momentum of y'"]), ("- 0.3*tanh((x - 70)/0.001)", "", ["energy", "momentum of y'"]),
+    ("- 10*exp(-((x^2 + y^2 - 50)/0.01)^2)", "", ["energy", "momentum of x*y' - y*x'"]), ("- (x/1e4)^100", "", ["energy", "momentum of y'"]),
+    ("", "force x = 300*exp(-((x - 7)/0.002)^2)", ["momentum of y'"]), ("", "force x = y' + exp(-((t - 5)/0.001)^2), y = -x'", []),
+    ("", "force x = y'*exp(-((x - 7)/0.001)^2), y = -x'*exp(-((x - 7)/0.001)^2)", ["energy"]),
+    ("", "dissipation exp(-((x - 9)/0.001)^2)*(x'^2 + y'^2)", []))
+
+
+def pulses_that_nobody_met_change_momenta(program, folder):
+    path = f"{folder}/plane.nh"
+    for potential, force, expected in IN_A_PLANE:
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(f"model plane\ncoordinate x, y\nlagrangian (x'^2 + y'^2)/2 {potential}\n{force}\nstart x' = 1, y = 1, y' = 0.5\n")
+        same(conserved(program, path), expected, potential + force)
+
+
+def pulses_change_the_energy_of_a_run(program, folder):
+    """A method that projects onto the energy lost the kick; and a wall whose factor, (1e-4)^100, is no number was not there."""
+    path = write(folder, "300*exp(-((t - 1.5123)/0.002)^2)")
+    kick = 300 * 0.002 * math.sqrt(math.pi)
+    x, _ = end_of(program, path, "--step", 0.0005)
+    check(abs(x - (1.5 * math.cos(10) + kick * math.exp(-1e-6) * math.sin(10 - 1.5123))) < 1e-8, x)
+    path = f"{folder}/wall.nh"
+    for wall in ("(x/1e4)^100", "exp(100*log(x/1e4))", "((x/1e4)^10)^10", "(x/1e4)^60*(x/1e4)^40"):
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(f"model wall\ncoordinate x\nlagrangian x'^2/2 - {wall}\nstart x = 9.9e3, x' = 30\n")
+        x = program.json("run", path, "--time", 20)["q"][0]
+        check(abs(x - 10485.588588972923) < 1e-5, f"{wall}: {x}")  # in quadruple precision
+
+
 def conserved(program, path):
     return program.json("check", path)["conserved"]
 
 
 def nothing_is_conserved_that_a_branch_changes(program, folder):
     for force in ("-if(x > 30, 0.5*x', 0)", "if(t > 5, if(t < 5.01, 50, 0), 0)", "-max(0, x - 1e6)*x'"):
+        same(conserved(program, write(folder, force)), [], force)
+    for force in PULSES:
         same(conserved(program, write(folder, force)), [], force)
     same(conserved(program, write(folder, "-x")), [], "a force along x, which is no potential to nonholo")
     path = f"{folder}/free.nh"
