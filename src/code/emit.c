@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "code/variant.h"
 
 void nh_emit_number(nh_text *out, double x)
 {
@@ -344,6 +345,8 @@ static void sizes(nh_text *out, const nh_emission *what)
     nh_emit_number(out, s->size_of_positions);
     nh_text_add_plain(out, ")\n");
     nh_text_add(out, "#define COMPOSED(io) %d\n", what->composed);
+    if (what->lanes > NH_LANES)
+        nh_text_add(out, "#define GROUP_LANES %d\n#define INPUTS %d\n", NH_LANES, s->inputs);
     operations(out, what);
     if (what->exported)
         nh_text_add_plain(out, "#define NH_EXPORTED 1\n");

@@ -8,23 +8,28 @@
 #include <string.h>
 
 #ifdef NH_HAVE_AVX2_VARIANTS
-/* NONHOLO_LEVEL=basic requests the bits of machines without AVX2 and FMA. The environment is read
- * only once, because reading it takes longer than many evaluations. */
-static bool basic_is_wanted(void)
+/* NONHOLO_LEVEL=basic requests the bits of machines without AVX2 and FMA; NONHOLO_LEVEL=avx2 does
+ * without registers of eight numbers, for the same bits. The environment is read only once, because
+ * reading it takes longer than many evaluations. */
+typedef enum level { UNREAD, BASIC, AVX2, HIGHEST } level;
+
+static level wanted_level(void)
 {
-    static _Atomic signed char wanted = -1;
-    if (wanted < 0) {
-        const char *level = getenv("NONHOLO_LEVEL");
-        wanted = level && strcmp(level, "basic") == 0;
+    static _Atomic signed char wanted = UNREAD;
+    if (wanted == UNREAD) {
+        const char *name = getenv("NONHOLO_LEVEL");
+        wanted = (signed char)(name && strcmp(name, "basic") == 0  ? BASIC
+                               : name && strcmp(name, "avx2") == 0 ? AVX2
+                                                                   : HIGHEST);
     }
-    return wanted;
+    return (level)wanted;
 }
 #endif
 
 nh_variant nh_variant_here(void)
 {
 #ifdef NH_HAVE_AVX2_VARIANTS
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && !basic_is_wanted())
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && wanted_level() > BASIC)
         return NH_AVX_ONE;
 #endif
     return NH_BASE_ONE;
@@ -39,15 +44,26 @@ nh_variant nh_variant_wide(void)
 #endif
 }
 
+nh_variant nh_variant_wider(void)
+{
+#ifdef NH_HAVE_AVX2_VARIANTS
+    if (nh_variant_wide() == NH_WIDE && wanted_level() == HIGHEST &&
+        __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl"))
+        return NH_WIDER;
+#endif
+    return nh_variant_wide();
+}
+
 int nh_variant_lanes(nh_variant variant)
 {
-    return variant == NH_WIDE ? NH_LANES : 1;
+    return variant == NH_WIDER ? 2 * NH_LANES : variant == NH_WIDE ? NH_LANES : 1;
 }
 
 static bool has_avx(nh_variant variant)
 {
 #ifdef NH_HAVE_AVX2_VARIANTS
-    return variant == NH_AVX_ONE || variant == NH_WIDE;
+    return variant == NH_AVX_ONE || variant == NH_WIDE || variant == NH_WIDER;
 #else
     (void)variant;
     return false;
@@ -61,13 +77,14 @@ const char *nh_variant_level(void)
 
 const char *const *nh_variant_flags(nh_variant variant, int *count)
 {
-    static const char *const avx[] = {"-mavx2", "-mfma"};
-    *count = has_avx(variant) ? 2 : 0;
+    static const char *const avx[] = {"-mavx2", "-mfma", "-mavx512f", "-mavx512dq", "-mavx512vl"};
+    *count = variant == NH_WIDER ? 5 : has_avx(variant) ? 2 : 0;
     return avx;
 }
 
 const char *const *nh_variant_gcc_flags(nh_variant variant, int *count)
 {
+    static const char *const widest[] = {"-mmove-max=512", "-mstore-max=512", "-march=native"};
     /* the last one where this process has fewer instructions than the processor, as under valgrind
      */
     static const char *const own[] = {"-mmove-max=256", "-mstore-max=256", "-march=native",
@@ -76,9 +93,8 @@ const char *const *nh_variant_gcc_flags(nh_variant variant, int *count)
     *count = !has_avx(variant) ? 0 : __builtin_cpu_supports("avx512f") ? 3 : 4;
 #else
     *count = 0;
-    (void)variant;
 #endif
-    return own;
+    return variant == NH_WIDER ? widest : own;
 }
 
 int nh_call_missing(const void *self, int fn, double t, const void *q, const void *v, const void *x,

@@ -25,13 +25,16 @@ typedef enum nh_variant {
     NH_AVX_ONE,
 #endif
     NH_WIDE, /* at the higher level, if there are two */
-    NH_VARIANTS
+    NH_VARIANTS,
+    NH_WIDER = NH_VARIANTS /* of emitted kernels only: two groups of lanes in a register */
 } nh_variant;
 
 /* The variant that this machine uses for one lane, and the one for several trajectories at once,
  * which is the same if there is no wide one. */
 nh_variant nh_variant_here(void);
 nh_variant nh_variant_wide(void);
+/* The one for emitted kernels of more trajectories than one group has lanes. */
+nh_variant nh_variant_wider(void);
 int nh_variant_lanes(nh_variant variant);
 
 /* The name of this machine's level, on which, besides the version, the bits of results depend. */

@@ -60,7 +60,7 @@ static inline void store_abreast(const kernel *k)
         int status = NH_KERNEL_OK;                                                                 \
         WITH_WEIGHTS;                                                                              \
         for (long long index = io->index; index + 2 <= last; index += 2)                           \
-            for (int done = 0; done < NH_TEAM_MAX; done += ABREAST) {                              \
+            for (int done = 0; done < NH_TEAM; done += ABREAST) {                                  \
                 real widest = broadcast(0);                                                        \
                 double t = time + (double)index * h;                                               \
                 ABREAST_EACH(ABREAST_LOAD, body)                                                   \
@@ -79,7 +79,7 @@ static inline void store_abreast(const kernel *k)
     {                                                                                              \
         const long long last = io->index + steps;                                                  \
         int status = NH_KERNEL_OK;                                                                 \
-        if (groups == NH_TEAM_MAX && steps > 1) {                                                  \
+        if (groups == NH_TEAM && steps > 1) {                                                      \
             if (io->index & 1)                                                                     \
                 status = in_turn_##body(io, groups, 1);                                            \
             if (!status)                                                                           \

@@ -260,7 +260,7 @@ static inline long long next_row(const nh_kernel_io *io)
 #define ADVANCE_IN_TURN(body, name)                                                                \
     static int name(nh_kernel_io *io, int groups, long long steps)                                 \
     {                                                                                              \
-        real *state[NH_TEAM_MAX];                                                                  \
+        real *state[NH_TEAM];                                                                      \
         const double time = io->time, h = io->step;                                                \
         int status = NH_KERNEL_OK, done = 0; /* groups that have done the present step */          \
         const long long last = io->index + steps;                                                  \
@@ -298,7 +298,7 @@ static inline long long next_row(const nh_kernel_io *io)
 #define ADVANCE_TEAM(body)                                                                         \
     static int advance_##body(nh_kernel_io *io, int groups, long long steps)                       \
     {                                                                                              \
-        kernel team[NH_TEAM_MAX];                                                                  \
+        kernel team[NH_TEAM];                                                                      \
         int status = NH_KERNEL_OK, done = 0; /* groups that have done the present step */          \
         const long long last = io->index + steps;                                                  \
         long long index = io->index;                                                               \
@@ -328,6 +328,7 @@ static inline long long next_row(const nh_kernel_io *io)
 #endif
 
 #include "kernel/abreast.h"
+#include "kernel/pairs.h"
 
 #ifdef NH_ABREAST
 #define ADVANCE ADVANCE_ABREAST
@@ -345,9 +346,23 @@ static inline long long next_row(const nh_kernel_io *io)
 #define KERNEL_SYMBOL(name) const nh_kernel OF_VARIANT(nh_kernel_##name)
 #endif
 
+#ifdef GROUP_LANES
 #define KERNEL(name, start, body)                                                                  \
     KERNEL_FUNCTIONS(start, body)                                                                  \
-    KERNEL_SYMBOL(name) = {start_##body, advance_##body}
+    static int start_paired(nh_kernel_io *io)                                                      \
+    {                                                                                              \
+        return start_in_pairs(io, start_##body);                                                   \
+    }                                                                                              \
+    static int advance_paired(nh_kernel_io *io, int groups, long long steps)                       \
+    {                                                                                              \
+        return advance_in_pairs(io, groups, steps, advance_##body);                                \
+    }                                                                                              \
+    KERNEL_SYMBOL(name) = {start_paired, advance_paired, NH_TEAM_MAX}
+#else
+#define KERNEL(name, start, body)                                                                  \
+    KERNEL_FUNCTIONS(start, body)                                                                  \
+    KERNEL_SYMBOL(name) = {start_##body, advance_##body, NH_KERNEL_TEAM}
+#endif
 
 /* start_BODY and advance_BODY. */
 #define KERNEL_FUNCTIONS(start, body)                                                              \

@@ -109,14 +109,19 @@ enum {
     NH_KERNEL_FULL = 6      /* no room for more nodes */
 };
 
-enum { NH_TEAM_MAX = 4, NH_SIZES = 6 };
+/* How many states advance together, each as wide as a register, and the most groups they can be:
+ * where registers hold two groups, two for each. */
+enum { NH_TEAM = 4, NH_TEAM_MAX = 2 * NH_TEAM, NH_SIZES = 6 };
+
+#define NH_KERNEL_TEAM (LANES > 1 ? NH_TEAM : 1) /* of a kernel being compiled */
 
 typedef struct nh_kernel {
     int (*start)(nh_kernel_io *io); /* called after the state was set */
-    /* Advances one trajectory, or up to NH_TEAM_MAX groups of lanes, all from the same index. Stops
+    /* Advances one trajectory, or up to `team` groups of lanes, all from the same index. Stops
      * at the first failure: each index says how far its group got, and the group that failed is the
      * first of those that are behind. */
     int (*advance)(nh_kernel_io *io, int groups, long long steps);
+    int team;
 } nh_kernel;
 
 #endif

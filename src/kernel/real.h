@@ -85,16 +85,30 @@ typedef long long mask __attribute__((vector_size(LANES * 8)));
 
 #define LANE(x, l) ((x)[l])
 
-/* Four lanes are one AVX register; instructions are named explicitly where the compiler would not
- * find them by itself. */
+/* Four lanes are one AVX register, eight one of AVX-512; instructions are named explicitly where
+ * the compiler would not find them by itself. */
 #if defined(__AVX__) && LANES == 4
 #define NH_QUAD 1
+#elif defined(__AVX512F__) && LANES == 8
+#define NH_OCTET 1
+#define NH_AS_IT_IS 4 /* rounding: as the thread does */
+#ifdef __clang__      /* which has other names for some instructions */
+#define NH_TEST512(m) __builtin_reduce_or(m)
+#define NH_SQRT512(x) __builtin_ia32_sqrtpd512(x, NH_AS_IT_IS)
+#define NH_MAX512(a, b) __builtin_ia32_maxpd512(a, b, NH_AS_IT_IS)
+#else
+#define NH_TEST512(m) __builtin_ia32_ptestmq512(m, m, -1)
+#define NH_SQRT512(x) __builtin_ia32_sqrtpd512_mask(x, x, -1, NH_AS_IT_IS)
+#define NH_MAX512(a, b) __builtin_ia32_maxpd512_mask(a, b, a, -1, NH_AS_IT_IS)
+#endif
 #endif
 
 static inline real broadcast(double x)
 {
 #ifdef NH_QUAD
     return (real){x, x, x, x};
+#elif defined(NH_OCTET)
+    return (real){x, x, x, x, x, x, x, x};
 #else
     return x - (real){0};
 #endif
@@ -104,6 +118,8 @@ static inline real fma_(real a, real b, real c)
 {
 #if NH_HAS_FMA && defined(NH_QUAD)
     return __builtin_ia32_vfmaddpd256(a, b, c);
+#elif NH_HAS_FMA && defined(NH_OCTET)
+    return __builtin_ia32_vfmaddpd512_mask(a, b, c, -1, NH_AS_IT_IS);
 #elif NH_HAS_FMA
     real r;
     for (int l = 0; l < LANES; l++)
@@ -132,6 +148,8 @@ static inline int any(mask m)
 {
 #ifdef NH_QUAD
     return !__builtin_ia32_ptestz256(m, m);
+#elif defined(NH_OCTET)
+    return NH_TEST512(m) != 0;
 #else
     long long sum = 0;
     for (int l = 0; l < LANES; l++)
@@ -147,6 +165,8 @@ static inline int all_less(real a, real b)
 {
 #ifdef NH_QUAD
     return __builtin_ia32_movmskpd256((real)less(a, b)) == 15;
+#elif defined(NH_OCTET)
+    return __builtin_ia32_cmppd512_mask(a, b, 1, -1, NH_AS_IT_IS) == 255;
 #else
     return !any(~less(a, b));
 #endif
@@ -156,6 +176,8 @@ static inline real sqrt_(real x)
 {
 #ifdef NH_QUAD
     return __builtin_ia32_sqrtpd256(x);
+#elif defined(NH_OCTET)
+    return NH_SQRT512(x);
 #else
     real r;
     for (int l = 0; l < LANES; l++)
@@ -181,6 +203,8 @@ static inline real max_(real a, real b)
 {
 #if LANES > 1 && defined(NH_QUAD)
     return __builtin_ia32_maxpd256(b, a);
+#elif LANES > 1 && defined(NH_OCTET)
+    return NH_MAX512(b, a);
 #else
     return select_(less(a, b), b, a);
 #endif

@@ -16,7 +16,8 @@
 int EXPLICIT_START(nh_kernel_io *io);
 int EXPLICIT_ADVANCE(nh_kernel_io *io, int groups, long long steps);
 #define EXPLICIT_KERNEL(name)                                                                      \
-    const nh_kernel OF_VARIANT(nh_kernel_##name) = {EXPLICIT_START, EXPLICIT_ADVANCE}
+    const nh_kernel OF_VARIANT(nh_kernel_##name) = {EXPLICIT_START, EXPLICIT_ADVANCE,              \
+                                                    NH_KERNEL_TEAM}
 #endif
 
 #endif

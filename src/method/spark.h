@@ -21,9 +21,9 @@ int SPARK_ADVANCE(nh_kernel_io *io, int groups, long long steps);
 int REFINED_START(nh_kernel_io *io);
 int REFINED_ADVANCE(nh_kernel_io *io, int groups, long long steps);
 #define SPARK_KERNEL(name)                                                                         \
-    const nh_kernel OF_VARIANT(nh_kernel_##name) = {SPARK_START, SPARK_ADVANCE}
+    const nh_kernel OF_VARIANT(nh_kernel_##name) = {SPARK_START, SPARK_ADVANCE, NH_KERNEL_TEAM}
 #define REFINED_KERNEL(name)                                                                       \
-    const nh_kernel OF_VARIANT(nh_kernel_##name) = {REFINED_START, REFINED_ADVANCE}
+    const nh_kernel OF_VARIANT(nh_kernel_##name) = {REFINED_START, REFINED_ADVANCE, NH_KERNEL_TEAM}
 #endif
 
 #endif

@@ -60,7 +60,8 @@ enum { SOURCE_MAX = 2000000 };
 
 static nh_variant variant_of(const nh_run *run)
 {
-    return run->group[0].lanes > 1 ? nh_variant_wide() : nh_variant_here();
+    const bool one = run->group[0].lanes == 1;
+    return one ? nh_variant_here() : run->groups > 1 ? nh_variant_wider() : nh_variant_wide();
 }
 
 /* The source of the kernel. Its functions are the system's, or those of the user, which it calls.
@@ -81,7 +82,7 @@ static nh_status emit(nh_text *source, const nh_run *run, nh_report *report)
                         .table = run->table,
                         .table_size = run->table_size,
                         .memory = run->memory,
-                        .lanes = run->group[0].lanes,
+                        .lanes = nh_variant_lanes(variant_of(run)),
                         .compensated = run->compensated,
                         .composed = run->parts > 1};
     memcpy(what.tape, run->engines->careful.interpreter.tape, sizeof what.tape);

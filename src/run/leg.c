@@ -25,6 +25,11 @@ engine *nh_run_fast_engine(nh_run *run)
     return run->engines->fast.kernel ? &run->engines->fast : &run->engines->careful;
 }
 
+int nh_run_team(nh_run *run)
+{
+    return run->group[0].lanes > 1 ? nh_run_fast_engine(run)->kernel->team : 1;
+}
+
 nh_kernel_io nh_kernel_arguments(const nh_run *run, engine *e, double *block, int lanes,
                                  const nh_leg *leg, int64_t index)
 {

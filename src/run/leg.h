@@ -40,7 +40,10 @@ bool nh_leg_start(nh_run *run, group *g, const nh_leg *leg, nh_step_failure *f);
  * alone. */
 bool nh_leg_start_again(nh_run *run, group *g, const nh_clock *clock, double t);
 
-/* Advances up to NH_TEAM_MAX groups together, or one; if a step fails for one of them, each
+/* The most groups that advance together. */
+int nh_run_team(nh_run *run);
+
+/* Advances up to so many groups together, or one; if a step fails for one of them, each
  * continues alone. The states before the leg have been saved. After a failure states are anywhere
  * between the two. */
 bool nh_leg_take(nh_run *run, group *const *team, int size, const nh_leg *leg, nh_step_failure *f);

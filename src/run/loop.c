@@ -80,7 +80,7 @@ static void restore(const loop *l)
 static bool take(const loop *l, const nh_leg *leg, nh_step_failure *f)
 {
     nh_run *run = l->run;
-    const int most = run->group[0].lanes > 1 && !l->lead ? NH_TEAM_MAX : 1;
+    const int most = l->lead ? 1 : nh_run_team(run);
     int size = 0;
     group *team[NH_TEAM_MAX];
     for (int i = 0; i < run->groups; i++) {

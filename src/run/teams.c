@@ -105,7 +105,7 @@ static bool advance_team(const nh_run *run, nh_kernel_io *io, int from, int to, 
 
 static int team_end(const nh_run *run, int from)
 {
-    const int most = run->group->lanes > 1 ? NH_TEAM_MAX : 1;
+    const int most = run->prepared.kernel->team;
     return from + most < run->groups ? from + most : run->groups;
 }
 

@@ -111,6 +111,32 @@ def test_failing_member():
         same(states(rows[:5] + rows[6:]), states(without))
 
 
+def test_wide_registers():
+    """Compiled kernels over eight members, where the processor has such registers, give the bits of four and of the tape,
+    also for an odd number of groups and for neighbours of a member that fails."""
+    with tempfile.TemporaryDirectory() as folder:
+        starts, path = os.path.join(folder, "starts.csv"), os.path.join(folder, "m.csv")
+        model = os.path.join(folder, "runaway.nh")
+        open(model, "w").write(RUNAWAY)
+        open(starts, "w").write("x,x',y'\n" + "".join("%r,%r,%r\n" % ((5.0, 30.0, 150.0) if i == 6 else (0.1 + 0.01 * i, 0.0, 0.0))
+                                                       for i in range(11)))
+        for options in (["pendulum-cvt", "--members", 37, "--method", "gauss:stages=3", "--step", 0.1],
+                        ["pendulum-cvt", "--members", 64, "--method", "dla01", "--step", 0.1, "--steps", 501],
+                        ["pendulum-cvt", "--members", 9, "--method", "leapfrog", "--step", 0.1, "--compensated", "on"],
+                        ["rolling-coin-rotation", "--members", 12, "--method", "gauss", "--step", 0.01],
+                        ["rolling-disk", "--members", 20, "--method", "dop853", "--tolerance", 1e-9],
+                        [model, "--starts", starts, "--method", "dla01", "--step", 0.01, "--steps", 1000]):
+            if "--steps" not in options:
+                options += ["--time", 3]
+            texts = []
+            for more, level in ((["--backend", "compiled"], "avx2"), (["--backend", "compiled"], ""), (["--backend", "tape"], "")):
+                done = nonholo("ensemble", *options, *more, "-o", path, "--table", "members", env={"NONHOLO_LEVEL": level})
+                same(done.returncode, 1 if model in options else 0, done.stderr)
+                texts.append(open(path).read())
+            same(texts[1], texts[0], "%s: eight and four" % options)
+            same(texts[2], texts[0], "%s: tape" % options)
+
+
 def test_starts_file():
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "starts.csv")
