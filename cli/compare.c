@@ -446,7 +446,7 @@ int contest_run(contest *c, const options *given)
 
 static int run(const options *given)
 {
-    contest c = {.compose = given->compose};
+    contest c = {.compose = one_method(given)};
     int answer = contest_run(&c, given);
     if (!answer)
         answer = tell(&c, given);

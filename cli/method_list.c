@@ -56,24 +56,47 @@ int split_methods(const char *text, char ***list, int *count)
     }
 }
 
+/* The composition of different methods that is asked for, or NULL. It takes no part of the other
+ * methods' steps: it is compared with them. */
+static const char *mixed(const options *given)
+{
+    return given->compose && strpbrk(given->compose, ":,") ? given->compose : NULL;
+}
+
+const char *one_method(const options *given)
+{
+    return mixed(given) ? NULL : given->compose;
+}
+
+/* Whether its methods apply is seen when it runs. */
+static bool is_composition(candidate *one, nh_report *report)
+{
+    one->order = nh_composition_order(one->text, NULL, report);
+    return one->order > 0;
+}
+
 /* Whether the method exists, applies and can be composed as requested; the report says why not. */
 static bool is_possible(candidate *one, const subject *s, const options *given, nh_report *report)
 {
+    if (one->text == mixed(given))
+        return is_composition(one, report);
     if (nh_choice_parse(&one->choice, one->text, report) != NH_OK ||
         nh_choice_applies(&one->choice, s->system, report) != NH_OK)
         return false;
-    one->order = given->compose ? nh_composition_order(given->compose, &one->choice, report)
-                                : nh_choice_order(&one->choice);
-    return !given->compose || one->order > 0;
+    const char *compose = one_method(given);
+    one->order = compose ? nh_composition_order(compose, &one->choice, report)
+                         : nh_choice_order(&one->choice);
+    return !compose || one->order > 0;
 }
 
 /* Methods that the user names must apply. */
 static int check_named(candidate *list, const subject *s, const options *given)
 {
     int answer = 0;
-    for (int i = 0; i < given->method_count && !answer; i++) {
+    const int count = given->method_count;
+    for (int i = 0; i < count + !!mixed(given) && !answer; i++) {
         nh_report report;
-        list[i].text = given->methods[i];
+        list[i].text = i < count ? given->methods[i] : mixed(given);
         answer = is_possible(&list[i], s, given, &report) ? 0 : complain_report(&report);
     }
     return answer;
@@ -97,14 +120,14 @@ static int keep_possible(candidate *list, int *count, const char *const *offered
     }
     if (*count == 0)
         return complain("no method applies to %s%s", nh_system_name(s->system),
-                        given->compose ? " that can be composed like this" : "");
+                        one_method(given) ? " that can be composed like this" : "");
     return 0;
 }
 
 int choose_methods(candidate **out, int *count, const char *const *offered, const subject *s,
                    const options *given)
 {
-    *count = given->method_count;
+    *count = given->method_count + !!mixed(given);
     int room = *count > nh_method_count() ? *count : nh_method_count();
     candidate *list = *out = calloc((size_t)room, sizeof *list);
     if (!list) {
@@ -127,8 +150,9 @@ nh_run_options run_options(const options *given, const char *method, double step
 {
     static const nh_backend backends[] = {NH_BACKEND_AUTO, NH_BACKEND_TAPE, NH_BACKEND_COMPILED};
     static const nh_switch switches[] = {NH_AS_ADVISED, NH_ON, NH_OFF};
-    return (nh_run_options){.method = method,
-                            .compose = given->compose,
+    const bool is_mixed = method && method == mixed(given), alone = method == given->method;
+    return (nh_run_options){.method = is_mixed ? NULL : method,
+                            .compose = is_mixed || alone ? given->compose : one_method(given),
                             .step = step,
                             .backend = backends[given->backend],
                             .steps = steps,

@@ -28,7 +28,11 @@ int choose_methods(candidate **out, int *count, const char *const *offered, cons
 /* The method with the lowest order, above 1 if possible: a step that suits it suits the others. */
 const candidate *most_demanding(const candidate *list, int count);
 
-/* The options of a run with one of the methods. */
+/* The composition that --compose names, of each method; NULL for one of different methods, which is
+ * one more method. */
+const char *one_method(const options *given);
+
+/* The options of a run with one of the methods, or with that of --method. */
 nh_run_options run_options(const options *given, const char *method, double step, int64_t steps);
 
 #endif

@@ -315,10 +315,34 @@ static void print_list_json(void)
 
 /* ---- the command --------------------------------------------------------------------------- */
 
+/* A composition of different methods. */
+static int explain_list(const char *text, bool as_json)
+{
+    char keeps[128];
+    nh_report report;
+    const int order = nh_composition_order(text, NULL, &report);
+    if (order == 0)
+        return complain_report(&report);
+    describe_keeps(nh_composition_keeps(text, NULL), keeps, sizeof keeps);
+    if (!as_json) {
+        printf("%s: a step composed of steps of different methods\n\n", text);
+        printf("order      %d, or higher\nkeeps      %s\n", order, keeps);
+        return DONE;
+    }
+    json j = json_begin(stdout);
+    json_text(&j, "name", text);
+    json_integer(&j, "order", order);
+    put_words(&j, "keeps", keeps);
+    json_end(&j);
+    return DONE;
+}
+
 static int run_one(const options *given)
 {
     nh_choice choice;
     nh_report report;
+    if (nh_composition_is_list(given->operands[0]))
+        return explain_list(given->operands[0], given->json);
     if (nh_choice_parse(&choice, given->operands[0], &report) != NH_OK)
         return complain_report(&report);
     if (given->json) {
@@ -351,10 +375,12 @@ const command command_methods = {
         "and what they require of a model. The cost is the number of evaluations of the model's\n"
         "functions per step, counted on pendulum-cvt (on chaplygin-ball for methods that need\n"
         "rotations) with step 0.1. With METHOD, prints its formulas, its options, its reference\n"
-        "and how it can be composed to reach a higher order.",
+        "and how it can be composed to reach a higher order. METHOD may be a composition of\n"
+        "different methods, as in --compose.",
     .examples = "nonholo methods\n"
                 "nonholo methods gauss\n"
-                "nonholo methods newmark:beta=.1,alpha=.4",
+                "nonholo methods newmark:beta=.1,alpha=.4\n"
+                "nonholo methods 'dla:1/4,gauss:stages=1:1/2,dla:1/4'",
     .operands_most = 1,
     .run = run,
 };

@@ -233,7 +233,7 @@ static int run(const options *given)
 {
     if (given->drift)
         return order_drift(given);
-    survey s = {.compose = given->compose};
+    survey s = {.compose = one_method(given)};
     nh_report report;
     int answer = subject_find(&s.subject, given);
     if (!answer)
@@ -266,6 +266,7 @@ const command command_order = {
                 "nonholo order chaplygin-sleigh --methods gauss,rk4 --time 10 --step 0.5 \\\n"
                 "        --halvings 6 --plot order.svg\n"
                 "nonholo order mine.nh --methods dla01 --compose suzuki --steps-list 10,15,20,30\n"
+                "nonholo order pendulum-cvt --methods dla --compose 'dla:1/4,gauss:1/2,dla:1/4'\n"
                 "nonholo order three-shaft-cvt --drift --methods dla01,shifted,staggered",
     .options = OPTIONS_MODEL | OPTIONS_METHODS | OPTIONS_ORDER | OPTIONS_SPEED | OPTIONS_PLOT,
     .operands_least = 1,

@@ -174,6 +174,12 @@ static void print_chosen(const run_job *job, int width)
     if (job->plan->advised)
         printf("  %-*s  %.*s: %s\n", width, "method", (int)strcspn(job->plan->method, ":"),
                job->plan->method, job->plan->reason);
+    if (nh_composition_is_list(job->plan->method))
+        printf("  %-*s  a composition of order %d, %s\n", width, "method",
+               nh_composition_order(job->plan->method, NULL, NULL),
+               nh_composition_keeps(job->plan->method, NULL) & NH_KEEPS_SYMMETRY
+                   ? "symmetric: it reads the same backwards"
+                   : "not symmetric");
     if (job->plan->natural)
         printf("  %-*s  %s\n", width, "length",
                nh_system_span(job->subject.system) > 0

@@ -452,13 +452,21 @@ NH_API nh_status nh_choice_applies(const nh_choice *choice, const nh_system *sys
 NH_API const char *nh_advise(const nh_system *system, const char **reason);
 NH_API const char *nh_advise_fast(const nh_system *system, const char **reason);
 
-/* Compositions: each step consists of several steps of a symmetric method, which raises the
- * order. */
+/* Compositions: each step consists of several steps of a symmetric method, which raises the order.
+ * Or it is a list of different methods, "METHOD:FRACTION, METHOD:FRACTION, ...", each of which
+ * takes its fraction of the step: "dla:1/4, gauss:stages=1:1/2, dla:1/4". Such a list takes the
+ * place of the method; it is symmetric if it reads the same backwards and its methods are
+ * symmetric. */
 NH_API int nh_composition_count(void);
 NH_API const char *nh_composition_name(int index);
 /* The order of a composed method; 0, with a report, if the composition is unknown or the method is
- * not symmetric or has the wrong order for it. */
+ * not symmetric or has the wrong order for it. Of a list the least order, whatever the choice,
+ * which may be NULL. */
 NH_API int nh_composition_order(const char *name, const nh_choice *choice, nh_report *report);
+/* What it preserves, in the bits of nh_choice_keeps. */
+NH_API unsigned nh_composition_keeps(const char *name, const nh_choice *choice);
+/* Whether the text is a list of different methods. */
+NH_API bool nh_composition_is_list(const char *text);
 
 /* ---- runs -------------------------------------------------------------------------------- */
 
@@ -496,7 +504,8 @@ typedef struct nh_event_function {
 typedef struct nh_run_options {
     size_t size;         /* see "options" above */
     const char *method;  /* in the syntax of nh_choice_parse; NULL: as advised */
-    const char *compose; /* the name of a composition, for a symmetric method, or NULL */
+    const char *compose; /* a composition of this symmetric method, or of different methods in place
+                            of it; NULL: none */
     double step;         /* > 0; 0, where a plan is made: not given */
     nh_backend backend;  /* auto: starts on the tape and switches to compiled code if that pays */
     /* nh_run_create: the expected number of steps, used only by auto; 0: unknown. Where a plan is

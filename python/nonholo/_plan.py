@@ -47,6 +47,8 @@ def describe(method: str, made: H.nh_plan) -> tuple[str, dict[str, Any]]:
 
 
 def _order(method: str) -> int:
+    if lib.nh_composition_is_list(method.encode()):
+        return lib.nh_composition_order(method.encode(), None, None)
     choice = H.nh_choice()
     call(lib.nh_choice_parse, C.byref(choice), method.encode())
     return lib.nh_choice_order(C.byref(choice))

@@ -545,7 +545,8 @@ def simulate(
     ``set`` changes parameters. ``start`` changes parts of the start state, ``q`` and ``v`` replace all of it; ``t0`` is
     its time, and ``project`` moves the start velocities to the nearest ones that satisfy the constraints: all of them
     (``True``), all but some (``"keep=x',y'"`` or ``{"keep": ["x'", "y'"]}``) or only some (``solve``). Every ``every``-th step is recorded;
-    by default, about 10,000 points are. ``compose`` names a composition, ``compensated`` switches compensated sums
+    by default, about 10,000 points are. ``compose`` names a composition of the method, or is one of different methods,
+    ``"dla:1/4, gauss:1/2, dla:1/4"``, which takes its place (it may also be given as ``method``); ``compensated`` switches compensated sums
     on or off (None follows the method's recommendation), and ``backend`` is "auto", "tape" or "compiled". ``progress`` is
     True, False, None (only in terminals and notebooks), or a function of the completed fraction. ``estimate`` says
     whether the error of the end state is estimated from runs with other steps (``trajectory.estimate``); None estimates

@@ -159,6 +159,7 @@ static nh_status choose_step(workplace *w, const nh_system *system, nh_report *r
         w->run_given.step = w->plan.step;
     }
     open.method = w->run_given.method;
+    open.compose = w->run_given.compose;
     open.step = w->run_given.step;
     open.steps = 1;
     return nh_plan_make(&w->plan, system, &open, report);
@@ -252,6 +253,11 @@ static nh_status make_run(workplace *w, const nh_system *system, nh_report *repo
         return nh_fail(report, NH_NOT_APPLICABLE,
                        "exported programs take steps of a fixed length, but 'pace' makes steps "
                        "follow the motion");
+    if (nh_composition_is_list(w->plan.method))
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "exported programs take the steps of one method; '%.80s' is a composition "
+                       "of different methods",
+                       w->plan.method);
     status = nh_run_create(&w->run, system, &run, report);
     w->job.run = w->run;
     if (status == NH_OK && w->format->opens)

@@ -1,4 +1,5 @@
 /* Reads the statements of a figure file; man/nonholo-figure.5.scd documents them. */
+#include "method/compose.h"
 #include "figure/words.h"
 #include "model/suggest.h"
 
@@ -253,7 +254,7 @@ static nh_status read_method(nh_reader *r)
     *one = (nh_contestant){.step = NAN, .place = r->line.word[r->line.at].place};
     r->section = NH_IN_METHOD;
     status = nh_take_word(r, "a method", &one->text);
-    if (status == NH_OK && nh_choice_parse(&choice, one->text, &report) != NH_OK) {
+    if (status == NH_OK && nh_choice_or_first(&choice, one->text, &report) != NH_OK) {
         r->line.at--;
         return nh_reader_fail(r, "%s", report.text);
     }

@@ -1,5 +1,6 @@
 /* Computes one method on one case: simulates its members and measures them. */
 #include "analysis/quantities.h"
+#include "method/compose.h"
 #include "figure/figure.h"
 
 #include <math.h>
@@ -311,7 +312,7 @@ static nh_status carry_out(study *s)
     nh_choice choice;
     nh_status status = build(s, &out->report);
     if (status == NH_OK)
-        status = nh_choice_parse(&choice, s->method->text, &out->report);
+        status = nh_choice_or_first(&choice, s->method->text, &out->report);
     if (status == NH_OK)
         status = nh_choice_applies(&choice, s->system[0], &out->report);
     if (status == NH_OK)

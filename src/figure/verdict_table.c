@@ -118,6 +118,8 @@ static int nominal_order(const nh_figure *f, int by_method)
 {
     nh_choice choice;
     const nh_contestant *m = &f->methods[by_method];
+    if (nh_composition_is_list(m->text))
+        return nh_composition_order(m->text, NULL, NULL);
     if (nh_choice_parse(&choice, m->text, NULL) != NH_OK)
         return 0;
     return m->compose ? nh_composition_order(m->compose, &choice, NULL) : nh_choice_order(&choice);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "method/compose.h"
 #include "method/method.h"
 #include "system/system.h"
 
@@ -151,5 +152,5 @@ nh_status nh_choice_or_advised(nh_choice *out, const char *text, const nh_system
     const char *reason;
     if (!text || strcmp(text, "auto") == 0)
         text = nh_advise(system, &reason);
-    return text ? nh_choice_parse(out, text, report) : nh_refuse_all(system, report);
+    return text ? nh_choice_or_first(out, text, report) : nh_refuse_all(system, report);
 }

@@ -72,14 +72,27 @@ static const composition *find(const char *name, nh_report *report)
         nh_suggest_offer(&near, compositions[i].name);
     }
     nh_fail(report, NH_BAD_ARGUMENT, "unknown composition '%s'%s", name,
-            near.best
-                ? nh_suggest_end(&near).text
-                : "; the compositions are triple-jump, suzuki, yoshida6, yoshida8 and kahan-li8");
+            near.best ? nh_suggest_end(&near).text
+                      : "; the compositions are triple-jump, suzuki, yoshida6, yoshida8 and "
+                        "kahan-li8, and lists of different methods as in dla:1/2, gauss:1/2");
     return NULL;
+}
+
+/* Of a list of different methods, which says all by itself. */
+static int order_of_list(const char *text, unsigned *keeps, nh_report *report)
+{
+    nh_composed composed;
+    if (nh_composition_read(&composed, text, report) != NH_OK)
+        return 0;
+    if (keeps)
+        *keeps = composed.keeps;
+    return composed.order;
 }
 
 int nh_composition_order(const char *name, const nh_choice *choice, nh_report *report)
 {
+    if (strpbrk(name, ":,"))
+        return order_of_list(name, NULL, report);
     const composition *c = find(name, report);
     int order = nh_choice_order(choice);
     const char *method = nh_method_name(choice->method);
@@ -103,6 +116,15 @@ int nh_composition_order(const char *name, const nh_choice *choice, nh_report *r
         return 0;
     }
     return c->raises ? order + c->raises : c->order;
+}
+
+unsigned nh_composition_keeps(const char *name, const nh_choice *choice)
+{
+    unsigned keeps = 0;
+    if (!strpbrk(name, ":,"))
+        return nh_choice_keeps(choice);
+    order_of_list(name, &keeps, NULL);
+    return keeps;
 }
 
 /* The outer half of the parts. */

@@ -301,6 +301,7 @@ NH_METHOD(jay_negrut) = {
         "the multiplier that moves the positions is carried over from the previous step",
     .refuse = refuse,
     .memory = memory,
+    .carries = "it carries multipliers from step to step, which other methods do not have",
     .scratch = scratch,
 };
 #endif

@@ -30,6 +30,8 @@ struct nh_method {
     const char
         *without_positions; /* why conditions on positions are not preserved, if they are not */
     const char *without_composition; /* why a method that equals its adjoint is not composed */
+    const char *carries;             /* what a step takes over from the one before, besides q and v,
+                                        and why that matters; NULL: nothing but help for solving */
     bool takes_nonideal;             /* constraints whose force is not K^T psi */
     /* Whether it chooses its own steps within those of the run; NULL: never. If so, its memory
      * counts them and the rejected attempts, beginning at `counts`; with `blurs` also the steps in

@@ -12,6 +12,7 @@
 #include "run/interrupt.h"
 #include "run/journal.h"
 #include "run/lanes.h"
+#include "run/mixed.h"
 #include "run/pace.h"
 #include "run/switches.h"
 #include "run/tangent.h"
@@ -70,11 +71,15 @@ int nh_kernel_begin(const engine *e, nh_kernel_io *io)
 
 int nh_kernel_start(nh_run *run, const engine *e, nh_kernel_io *io)
 {
+    if (run->mixed) /* its parts start themselves */
+        return NH_KERNEL_OK;
     return run->pace ? nh_pace_start(run, e, io) : nh_kernel_begin(e, io);
 }
 
 int nh_kernel_advance(nh_run *run, const engine *e, nh_kernel_io *io, int64_t steps)
 {
+    if (run->mixed)
+        return nh_mixed_advance(run, e, io, steps);
     return run->pace ? nh_pace_advance(run, e, io, steps) : e->kernel->advance(io, 1, steps);
 }
 
@@ -90,6 +95,18 @@ int nh_kernel_step(const engine *e, nh_kernel_io *io, double t, double h, bool a
     io->index = 0;
     const int status = afresh ? nh_kernel_begin(e, io) : NH_KERNEL_OK;
     return status ? status : e->kernel->advance(io, 1, 1);
+}
+
+/* 2 pi is subtracted in two parts. */
+void nh_kernel_wrap(const nh_shape *shape, size_t lanes, nh_kernel_io *io)
+{
+    for (size_t i = 0; i < (size_t)shape->angles * lanes; i++) {
+        double *q = io->q + (size_t)shape->angle[i / lanes] * lanes + i % lanes;
+        const double full = fabs(*q) > 3.5 ? rint(*q / 6.283185307179586) : 0;
+        *q = fma(-full, 0x1.921fb544p+2, *q);
+        *q = fma(-full, 0x1.0b4611a626331p-32, *q);
+        io->revolutions[i] += full;
+    }
 }
 
 /* ---- starting ---- */
@@ -136,7 +153,7 @@ bool nh_leg_start_again(nh_run *run, group *g, const nh_clock *clock, double t)
     nh_step_failure f;
     memcpy(run->lane_state, g->block, run->state_size * sizeof *g->block);
     nh_journal_note(run, true, &leg, run->lane_state);
-    g->started = nh_kernel_begin(e, &io) == NH_KERNEL_OK &&
+    g->started = (run->mixed || nh_kernel_begin(e, &io) == NH_KERNEL_OK) &&
                  nh_tangent_start(run, g, &leg, run->lane_state, &f);
     if (counts) {
         count[0] = taken;
@@ -247,7 +264,7 @@ static bool take(nh_run *run, group *const *team, int size, const nh_leg *leg, n
     nh_kernel_io io[NH_TEAM_MAX];
     for (int i = 0; i < size; i++)
         io[i] = nh_kernel_arguments(run, e, team[i]->block, team[i]->lanes, leg, leg->from);
-    if (run->parts == 1)
+    if (run->parts == 1 && !run->mixed)
         e->kernel->advance(io, size, leg->to - leg->from);
     for (int i = 0; i < size; i++)
         if (!advance_group(run, team[i], leg, io[i].index, f))
@@ -321,7 +338,7 @@ static bool may_team_up(const nh_run *run)
     for (int i = 0; i < run->groups; i++)
         if (run->group[i].retired)
             return false;
-    return run->parts == 1;
+    return run->parts == 1 && !run->mixed;
 }
 
 void nh_leg_prepare(nh_run *run, int64_t until)
@@ -332,7 +349,7 @@ void nh_leg_prepare(nh_run *run, int64_t until)
     p->calls = 0;
     /* a user's function may ask to stop and must not be called again afterwards */
     if (until <= run->steps || g->retired || run->own_nodes || run->engines->careful.callbacks ||
-        run->pace || (is_many(run) && !may_team_up(run)))
+        run->pace || run->mixed || (is_many(run) && !may_team_up(run)))
         return;
     engine *e = nh_run_fast_engine(run);
     const nh_leg leg = {.clock = nh_run_clock(run)};

@@ -66,7 +66,7 @@ bool nh_leg_follow(nh_run *run, group *g, const nh_leg *leg, int64_t *index, nh_
 bool nh_leg_beside(nh_run *run, bool careful, const double *option, double *block, double t,
                    double step, int64_t steps);
 
-/* ---- for the careful engine, the pace and calls of few steps ---- */
+/* ---- for the careful engine, the pace, mixed.c and calls of few steps ---- */
 
 /* The arguments of a kernel, and its calls. */
 nh_kernel_io nh_kernel_arguments(const nh_run *run, engine *e, double *block, int lanes,
@@ -80,6 +80,8 @@ int nh_kernel_advance_team(const nh_kernel *kernel, nh_kernel_io *io, int groups
  * before. */
 int nh_kernel_begin(const engine *e, nh_kernel_io *io);
 int nh_kernel_step(const engine *e, nh_kernel_io *io, double t, double h, bool afresh);
+/* Wraps angles as kernels do every 16 steps. */
+void nh_kernel_wrap(const nh_shape *shape, size_t lanes, nh_kernel_io *io);
 
 /* ---- careful.c ---- */
 

@@ -208,19 +208,6 @@ static nh_kernel_io io_of_node(const nh_run *run, const nh_kernel_io *io)
     return node;
 }
 
-/* Wraps angles as kernels do every 16 steps: 2 pi is subtracted in two parts. */
-static void wrap_angles(const nh_run *run, nh_kernel_io *io)
-{
-    const nh_shape *s = &run->system->shape;
-    for (int a = 0; a < s->angles; a++) {
-        double *q = io->q + s->angle[a];
-        const double full = fabs(*q) > 3.5 ? rint(*q / 6.283185307179586) : 0;
-        *q = fma(-full, 0x1.921fb544p+2, *q);
-        *q = fma(-full, 0x1.0b4611a626331p-32, *q);
-        io->revolutions[a] += full;
-    }
-}
-
 /* Updates u at a state between two steps; with half = 0.5, at the first state. */
 static int follow_pace(nh_run *run, double *memory, const nh_kernel_io *node, double t, double half)
 {
@@ -276,7 +263,7 @@ static int own_steps(nh_run *run, const engine *e, nh_kernel_io *node, double *m
         int status = nh_kernel_step(e, node, t + now, h, false);
         if (status)
             return status;
-        wrap_angles(run, node);
+        nh_kernel_wrap(&run->system->shape, 1, node);
         add_time(memory, h);
         memory[STEPS]++;
         status = follow_pace(run, memory, node, t + now + h, 1);
@@ -296,7 +283,7 @@ static int end_of_step(nh_run *run, const engine *e, nh_kernel_io *io, const dou
     int status = NH_KERNEL_OK;
     if (rest > 0)
         status = nh_kernel_step(e, &last, t + now, rest, rest < h / 2);
-    wrap_angles(run, io);
+    nh_kernel_wrap(&run->system->shape, 1, io);
     io->residual = last.residual;
     io->iterations = last.iterations;
     return status;

@@ -4,6 +4,7 @@
 #include "run/inputs.h"
 #include "run/interrupt.h"
 #include "run/lanes.h"
+#include "run/mixed.h"
 #include "run/pace.h"
 #include "run/solution.h"
 #include "run/tangent.h"
@@ -205,6 +206,8 @@ static nh_status prepare_engines(nh_run *run, const nh_run_options *options, nh_
     status = nh_interrupt_prepare(run, report);
     if (status != NH_OK)
         return status;
+    if (run->mixed)
+        return nh_mixed_prepare(run, options, report);
     if (is_compiled)
         return nh_run_compile(run, report);
     return lanes > 1 ? prepare_engine(&run->own.fast, run, wide, lanes, true, report) : NH_OK;
@@ -269,7 +272,10 @@ static size_t largest_memory(const nh_run *run)
 
 static nh_status prepare_method(nh_run *run, const nh_run_options *options, nh_report *report)
 {
-    nh_status status = nh_choice_in_doubles(&run->choice, report);
+    const char *list;
+    nh_status status = nh_composition_take(&list, NULL, options->compose, report);
+    if (status == NH_OK)
+        status = nh_choice_in_doubles(&run->choice, report);
     if (status == NH_OK)
         status = nh_choice_applies(&run->choice, run->system, report);
     if (status != NH_OK)
@@ -280,7 +286,10 @@ static nh_status prepare_method(nh_run *run, const nh_run_options *options, nh_r
         return status;
     run->parts = 1;
     run->compose = options->compose ? strdup(options->compose) : NULL;
-    if (options->compose)
+    if (list)
+        status =
+            run->compose ? nh_mixed_open(&run->mixed, run, list, report) : nh_fail_memory(report);
+    else if (options->compose)
         status = run->compose ? nh_composition_parts(run->compose, &run->choice, run->part,
                                                      &run->parts, report)
                               : nh_fail_memory(report);
@@ -289,8 +298,9 @@ static nh_status prepare_method(nh_run *run, const nh_run_options *options, nh_r
     const nh_method *method = run->choice.method;
     const nh_shape *shape = &run->system->shape;
     run->compensated = options->compensated == NH_ON ||
-                       (options->compensated == NH_AS_ADVISED && method->compensate);
-    run->memory = largest_memory(run);
+                       (options->compensated == NH_AS_ADVISED &&
+                        (run->mixed ? nh_mixed_compensates(run->mixed) : method->compensate));
+    run->memory = run->mixed ? 0 : largest_memory(run);
     run->state_size =
         4 * (size_t)shape->n + (size_t)shape->angles + run->memory + (size_t)shape->inputs;
     if (run->pace && !nh_pace_extend(run->pace, &run->state_size))
@@ -316,6 +326,11 @@ nh_status nh_run_create(nh_run **out, const nh_system *system, const nh_run_opti
             nh_fail(report, NH_BAD_ARGUMENT,
                     "a run has a step and no plan: its start is set by nh_run_start, a "
                     "tolerance is an option of the method; time and every are for simulations");
+    const char *list;
+    if (status == NH_OK)
+        status = nh_composition_take(&list, own.method, own.compose, report);
+    if (status == NH_OK && list)
+        own.method = own.compose = list;
     if (status == NH_OK)
         status = nh_choice_or_advised(&choice, own.method, system, report);
     return status == NH_OK ? nh_run_create_choice(out, system, &choice, &own, report) : status;
@@ -374,6 +389,7 @@ void nh_run_free(nh_run *run)
     free(run->lane_state);
     free(run->table);
     nh_pace_free(run->pace);
+    nh_mixed_free(run->mixed);
     nh_engine_free(&run->own.careful);
     nh_engine_free(&run->own.fast);
     nh_loaded_close(&run->own.loaded);

@@ -100,6 +100,7 @@ typedef struct nh_run_inputs nh_run_inputs; /* inputs.h */
 typedef struct nh_switches nh_switches;     /* switches.c */
 typedef struct nh_chatter nh_chatter;       /* chatter.c */
 typedef struct nh_pace nh_pace;             /* pace.h */
+typedef struct nh_mixed nh_mixed;           /* mixed.h */
 typedef struct nh_crossings nh_crossings;   /* events.h */
 typedef struct nh_tangent nh_tangent;       /* tangent.h */
 typedef struct nh_journal nh_journal;       /* journal.h */
@@ -112,8 +113,9 @@ struct nh_run {
     int64_t steps; /* steps done */
     double seconds;
     bool compensated;
-    char *compose; /* the composition, NULL: none */
-    int parts;     /* of a composed step, else 1 */
+    char *compose;   /* the composition, NULL: none */
+    nh_mixed *mixed; /* if it is one of different methods, of which `choice` is the first */
+    int parts;       /* of a composed step of one method, else 1 */
     double part[2 * NH_PARTS_MAX];
     int members, groups;
     group *group;

@@ -115,6 +115,10 @@ nh_status nh_tangent_applies(const nh_run *run, nh_report *report)
                        "there are no derivatives of steps that follow the pace of the motion; use "
                        "steps of a given length, or a method with a tolerance, whose steps are "
                        "frozen");
+    if (run->mixed)
+        return nh_fail(report, NH_NOT_APPLICABLE,
+                       "there are no derivatives of compositions of different methods; use one "
+                       "method, or a composition that repeats it");
     return nh_system_refuse_items(run->system, "there are no derivatives of runs", report);
 }
 

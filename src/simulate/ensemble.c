@@ -158,7 +158,7 @@ static nh_status prepare(nh_ensemble *e, nh_report *report)
                                "step");
     s->system = e->system;
     if (status == NH_OK)
-        status = nh_choice_parse(&e->choice, s->how.method, report);
+        status = nh_choice_or_first(&e->choice, s->how.method, report);
     if (status == NH_OK)
         status = nh_choice_applies(&e->choice, e->system, report);
     if (status == NH_OK)

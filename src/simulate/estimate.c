@@ -428,7 +428,7 @@ static void look_at_method(const nh_simulation *s, double *order, double *tolera
 {
     nh_choice choice;
     *order = *tolerance = 0;
-    if (nh_choice_parse(&choice, s->how.method, NULL) != NH_OK)
+    if (nh_choice_or_first(&choice, s->how.method, NULL) != NH_OK)
         return;
     const bool given = strstr(s->how.method, "tolerance=") && nh_choice_adapts(&choice);
     for (int i = 0; given && i < choice.method->options; i++)

@@ -78,22 +78,30 @@ static nh_status refuse_tolerance(const nh_plan *plan, nh_report *report)
         plan->method, names);
 }
 
+enum { ROOM = 100 }; /* for the options that are added to a method's text */
+
 static nh_status choose_method(nh_plan *plan, const nh_system *system, const nh_run_options *o,
                                nh_report *report)
 {
     const bool asked = o->method && strcmp(o->method, "auto") != 0;
     const bool with_step = o->step > 0 && !(o->tolerance > 0);
-    const char *text = asked ? o->method : advised(system, with_step, o->tolerance, &plan->reason);
+    const char *list;
+    nh_status status = nh_composition_take(&list, o->method, o->compose, report);
+    if (status != NH_OK)
+        return status;
+    const char *text = list    ? list
+                       : asked ? o->method
+                               : advised(system, with_step, o->tolerance, &plan->reason);
     if (!text)
         return nh_refuse_all(system, report);
     nh_choice choice;
-    plan->advised = !asked;
-    if (snprintf(plan->method, sizeof plan->method, "%s", text) >= (int)sizeof plan->method / 2)
+    plan->advised = !asked && !list;
+    if (snprintf(plan->method, sizeof plan->method, "%s", text) >= (int)sizeof plan->method - ROOM)
         return nh_fail(report, NH_BAD_ARGUMENT, "'%.60s...' is too long for a method's name", text);
-    nh_status status = nh_choice_parse(&choice, plan->method, report);
+    status = nh_choice_or_first(&choice, plan->method, report);
     if (status != NH_OK)
         return status;
-    const int place = option_of(choice.method, "tolerance");
+    const int place = list ? -1 : option_of(choice.method, "tolerance");
     const bool given = strstr(plan->method, "tolerance=") != NULL;
     const bool fixed = place < 0 && !(nh_choice_pace(&choice) > 0);
     if (o->tolerance > 0 && place < 0)
@@ -101,13 +109,13 @@ static nh_status choose_method(nh_plan *plan, const nh_system *system, const nh_
     if (o->tolerance > 0 && given)
         return nh_fail(report, NH_BAD_ARGUMENT, "the tolerance is given twice: as %g and in %s",
                        o->tolerance, plan->method);
-    if (o->absolute > 0 && option_of(choice.method, "absolute") < 0)
+    if (o->absolute > 0 && (list || option_of(choice.method, "absolute") < 0))
         return nh_fail(report, NH_BAD_ARGUMENT, "%s has no absolute tolerance", plan->method);
     if (o->tolerance > 0 || (!(o->step > 0) && !given && place >= 0))
         add_option(plan, "tolerance", o->tolerance > 0 ? o->tolerance : usual_tolerance);
     if (o->absolute > 0)
         add_option(plan, "absolute", o->absolute);
-    status = nh_choice_parse(&choice, plan->method, report);
+    status = nh_choice_or_first(&choice, plan->method, report);
     plan->tolerance = status == NH_OK && nh_choice_adapts(&choice) ? choice.option[place] : 0;
     plan->pace = nh_choice_pace(&choice);
     plan->step_advised = fixed && !(o->step > 0);
@@ -185,7 +193,7 @@ static nh_status advise_step(nh_plan *plan, const nh_system *system, const nh_ru
     nh_choice choice;
     nh_report reason;
     double step = 0;
-    nh_status status = nh_choice_parse(&choice, plan->method, report);
+    nh_status status = nh_choice_or_first(&choice, plan->method, report);
     if (status != NH_OK)
         return status;
     status = nh_advise_step(&step, system, &choice, o->t0, o->q, o->v, time, &reason);

@@ -105,7 +105,7 @@ static nh_status check(const nh_system *system, const nh_run_options *o, nh_repo
     for (int i = 0; i < p->inputs; i++)
         if (p->input[i].first >= 0 && !nh_input_is_free(p->input + i))
             return refuse("inputs given by tables, samples or feedback", report);
-    if (o->compose)
+    if (o->compose || nh_composition_is_list(o->method))
         return refuse("composed methods", report);
     if (o->until || o->watch || o->watch_all || o->event_function_count > 0)
         return refuse("events", report);

@@ -64,6 +64,8 @@ nh_status nh_simulation_make_plan(nh_simulation *s, const nh_system *system, nh_
         open.q = open.v = NULL;
     nh_status status = nh_plan_make(&s->plan, system, &open, report);
     s->how.method = s->plan.method;
+    if (nh_composition_is_list(s->plan.method))
+        s->how.compose = s->plan.method;
     s->how.step = s->plan.step;
     s->how.steps = s->plan.steps;
     return status;

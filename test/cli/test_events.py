@@ -21,7 +21,7 @@ when floor: y' = -e*y'
 span 2
 """
 METHODS = ("dop853", "dopri5", "reference --step 0.25", "gauss --step 0.01", "dla01 --step 0.013", "leapfrog --step 0.01",
-           "discrete-gradient --step 0.02", "gauss:stages=2 --compose suzuki --step 0.05", "rk4 --step 0.05")
+           "discrete-gradient --step 0.02", "gauss:stages=2 --compose suzuki --step 0.05", "dla01:1/2,gauss:1/2 --step 0.013", "rk4 --step 0.05")
 
 
 def write(folder, name, text):

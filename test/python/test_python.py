@@ -67,6 +67,8 @@ RUNS = [
      dict(model="rolling-disk", method="newmark", beta=".1", step=0.1, steps=77, start={"theta'": 2, "x1": 0.5}, project=True, every=10)),
     (["chaotic-particle", "--method", "dla01", "--compose", "suzuki", "--step", ".1", "--steps", "500", "--set", "N=3", "--backend", "compiled"],
      dict(model="chaotic-particle", method="dla01", compose="suzuki", step=0.1, steps=500, set={"N": 3}, backend="compiled")),
+    (["rolling-disk", "--compose", "dla:1/4,gauss:1/2,dla:1/4", "--step", ".1", "--steps", "50"],
+     dict(model="rolling-disk", compose="dla:1/4,gauss:1/2,dla:1/4", step=0.1, steps=50)),
     (["turntable-ball", "--method", "gauss", "--step", ".1", "--steps", "50", "--t0", "1", "--project", "--compensated", "on"],
      dict(model="turntable-ball", method="gauss", step=0.1, steps=50, t0=1, project=True, compensated=True)),
     (["suslov", "--step", ".1", "--steps", "50"], dict(model="suslov", step=0.1, steps=50)),

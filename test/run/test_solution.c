@@ -111,6 +111,7 @@ static const trip trips[] = {
     {"pendulum-cvt", "dla01", NULL, 0.01, 1e-3},
     {"pendulum-cvt", "leapfrog", NULL, 0.01, 1e-3},
     {"pendulum-cvt", "dla01", "suzuki", 0.05, 1e-4},
+    {"pendulum-cvt", "dla:1/4, gauss:1/2, dla:1/4", NULL, 0.01, 1e-3},
     {"rolling-disk", "discrete-gradient", NULL, 0.01, 1e-3},
     {"chaplygin-ball", "gauss-lobatto", NULL, 0.02, 1e-3},
 };

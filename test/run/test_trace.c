@@ -72,6 +72,8 @@ static void test_trips(void)
         {"pendulum-cvt", "leapfrog", NULL, 0.1, NH_BACKEND_COMPILED},
         {"rolling-disk", "dla01", "suzuki", 0.3, NH_BACKEND_TAPE},
         {"rolling-disk", "gauss:stages=2", NULL, 0.3, NH_BACKEND_COMPILED},
+        {"rolling-disk", "dla01:1/2, gauss:1/2", NULL, 0.3, NH_BACKEND_TAPE},
+        {"rolling-disk", "dla01:1/2, gauss:1/2", NULL, 0.3, NH_BACKEND_COMPILED},
         {"disk-chain", "rk4", NULL, 0.3, NH_BACKEND_TAPE},
         {"suslov", "gauss:stages=2", NULL, 0.1, NH_BACKEND_TAPE},
     };
