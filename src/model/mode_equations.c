@@ -47,6 +47,34 @@ static void half_axes(nh_builder *b, const nh_problem_item *item, nh_expr axis[2
     nh_partials_free(slope + 1);
 }
 
+static nh_expr given_of_all(nh_builder *b, int which)
+{
+    return given_number(b, b->problem->open_values - NH_ALL_NUMBERS + which);
+}
+
+/* The direction of a slip with two components, of any length: the slip itself; or the direction in
+ * which it began, turned by a function of time (run/contact_guide.c). */
+static void find_direction(nh_builder *b, int index, nh_expr out[2])
+{
+    const nh_problem *p = b->problem;
+    nh_graph *g = p->graph;
+    const nh_expr guided = given_of_all(b, NH_ALL_GUIDED), free = nh_subtract(g, NH_ONE, guided);
+    const nh_expr since = nh_subtract(g, nh_variable(g, NH_TIME, 0), given_of_all(b, NH_ALL_FROM));
+    const nh_expr x = nh_multiply(g, since, given_of_all(b, NH_ALL_RATE));
+    nh_expr turn = NH_ZERO, along[2];
+    for (int i = NH_TURNS; i-- > 0;) {
+        const nh_expr part = given_number(b, number_of(p, index, NH_ITEM_TURN + i));
+        turn = nh_add(g, part, nh_multiply(g, x, turn));
+    }
+    for (int c = 0; c < 2; c++)
+        along[c] = given_number(b, number_of(p, index, NH_ITEM_ALONG + c));
+    for (int c = 0; c < 2; c++) {
+        const nh_expr across = c == 0 ? nh_negate(g, along[1]) : along[0];
+        const nh_expr given = nh_add(g, along[c], nh_multiply(g, across, turn));
+        out[c] = nh_add(g, nh_multiply(g, free, p->item[index].speed[c]), given);
+    }
+}
+
 /* The force of a grip that slips, L(reactions) against the direction of slip. */
 static void find_friction(nh_builder *b, int index, nh_expr force[2])
 {
@@ -60,9 +88,9 @@ static void find_friction(nh_builder *b, int index, nh_expr force[2])
     nh_expr axis[2] = {NH_ONE, NH_ONE}, slip[2], sum = NH_ZERO;
     if (item->ellipse)
         half_axes(b, item, axis);
+    find_direction(b, index, slip);
     for (int c = 0; c < 2; c++) {
-        const nh_expr begun = given_number(b, number_of(b->problem, index, NH_ITEM_ALONG + c));
-        slip[c] = nh_multiply(g, axis[c], nh_add(g, item->speed[c], begun));
+        slip[c] = nh_multiply(g, axis[c], slip[c]);
         sum = nh_add(g, sum, square(g, slip[c]));
     }
     const nh_expr size = nh_sqrt(g, sum);
@@ -173,7 +201,11 @@ static nh_expr watched_of(nh_builder *b, int index)
     if (item->components == 1)
         return nh_scale(g, item->hold == NH_HOLD_FORWARD ? 1 : -1, item->speed[0]);
     const nh_expr size = nh_add(g, square(g, item->speed[0]), square(g, item->speed[1]));
-    return nh_subtract(g, size, given_number(b, number_of(b->problem, index, NH_ITEM_EDGE)));
+    const nh_expr above =
+        nh_subtract(g, size, given_number(b, number_of(b->problem, index, NH_ITEM_EDGE)));
+    const nh_expr left = nh_subtract(g, given_of_all(b, NH_ALL_UNTIL), nh_variable(g, NH_TIME, 0));
+    return nh_add(g, above,
+                  nh_multiply(g, given_of_all(b, NH_ALL_GUIDED), nh_subtract(g, left, above)));
 }
 
 /* Positive as long as the limit is; for a closed contact, what changes its sign at a corner. */

@@ -144,6 +144,7 @@ typedef struct nh_problem_item {
     nh_place place;
 } nh_problem_item;
 
+enum { NH_TURNS = 8 };
 /* The numbers NH_U of an item, from `first_of_items` on; after all items the reactions follow, in
  * the order of their numbers. */
 enum {
@@ -160,11 +161,25 @@ enum {
     NH_ITEM_FIRST,
     NH_ITEM_LAST,
     NH_ITEM_RATIO, /* of the last two */
-    NH_ITEM_NUMBERS
+    NH_ITEM_PULL,  /* how much the acceleration of a slip changes with its direction */
+    NH_ITEM_TURN,  /* [NH_TURNS] how far that direction turns, see run/contact_guide.c */
+    NH_ITEM_NUMBERS = NH_ITEM_TURN + NH_TURNS
 };
 /* The last numbers concern all items: since when and how often the mode has changed with no time
- * passing, the energy when it changed last, and whether reactions are not determined. */
-enum { NH_ALL_SINCE, NH_ALL_STALLED, NH_ALL_ENERGY, NH_ALL_REDUNDANT, NH_ALL_NUMBERS };
+ * passing, the energy when it changed last, whether reactions are not determined; whether the
+ * directions of slips with two components are functions of time (1 or 0), from when to when, and
+ * one divided by how long. */
+enum {
+    NH_ALL_SINCE,
+    NH_ALL_STALLED,
+    NH_ALL_ENERGY,
+    NH_ALL_REDUNDANT,
+    NH_ALL_GUIDED,
+    NH_ALL_FROM,
+    NH_ALL_UNTIL,
+    NH_ALL_RATE,
+    NH_ALL_NUMBERS
+};
 /* What is told of an item, as events by name: "ground opens", "roll slips". */
 enum { NH_TOLD = 3 };
 enum { NH_TOLD_OPENS, NH_TOLD_HITS, NH_TOLD_CLOSES };

@@ -19,7 +19,11 @@ bool nh_contacts_note(nh_run *run, int event)
         return false;
     /* that a mode ends in which reactions are not determined concerns no item by itself */
     const int item = watched / NH_WATCHED, second = watched % NH_WATCHED == 1;
-    if (!second || !c->problem->item[item].contact)
+    const bool turns = c->problem->item[item].components == 2 && !second &&
+                       nh_slips(nh_contacts_hold(c, run->crossings->inputs, item));
+    if (turns && *nh_contact_number_of_all(c, (double *)run->crossings->inputs, NH_ALL_GUIDED))
+        c->over = true; /* the time of the given directions, not the slip */
+    else if (!second || !c->problem->item[item].contact)
         c->crossed[item] = !nh_contacts_mute(run, event);
     c->excluded[item] |= second;
     return true;
@@ -89,12 +93,13 @@ static void tell_changes(nh_event_walk *k, const double *before, const double *a
 void nh_contacts_set_sides(const nh_run *run, double *kept, const double *inputs)
 {
     const nh_contacts *c = run->contacts;
+    const bool guided = *nh_contact_number_of_all(c, (double *)inputs, NH_ALL_GUIDED);
     for (int i = 0; i < c->layout.items; i++) {
         const int first = nh_problem_watched(c->problem, i);
         const double *of = inputs + c->problem->first_of_items + NH_ITEM_NUMBERS * i;
         const double speed = nh_contact_speed(c, i);
         const bool below = c->problem->item[i].components == 2 && nh_slips(c->hold[i]) &&
-                           speed * speed < of[NH_ITEM_EDGE];
+                           speed * speed < of[NH_ITEM_EDGE] && !guided;
         for (int e = 0; e < NH_WATCHED; e++) {
             /* corners are passed in any direction */
             const bool corner = e == 1 && c->problem->item[i].contact,
@@ -394,11 +399,32 @@ static bool act_on_changes(nh_event_walk *k, double *node)
     return nh_contacts_change(k, node, NH_CAUSE_KICKED);
 }
 
+/* Slips go on in their directions, and the mode does. */
+static void guide_slips(nh_event_walk *k, const double *node, double *inputs)
+{
+    nh_contacts *c = k->run->contacts;
+    c->over = false;
+    nh_contacts_guide(k->run, node, inputs);
+    nh_contacts_set_sides(k->run, k->kept, inputs);
+}
+
+static bool any_crossed(const nh_contacts *c)
+{
+    bool any = false;
+    for (int i = 0; i < c->layout.items; i++)
+        any |= c->crossed[i] || c->excluded[i];
+    return any;
+}
+
 bool nh_contacts_change(nh_event_walk *k, double *node, nh_contact_cause cause)
 {
     nh_run *run = k->run;
     nh_contacts *c = run->contacts;
     double *inputs = inputs_of(k), *before = run->crossings->at;
+    if (cause == NH_CAUSE_WATCHED && c->over && !any_crossed(c)) {
+        guide_slips(k, node, inputs);
+        return true;
+    }
     if (!take_before(k, node, inputs))
         return false;
     nh_contacts_evaluate(run, node, inputs);
@@ -425,6 +451,8 @@ bool nh_contacts_change(nh_event_walk *k, double *node, nh_contact_cause cause)
         return false;
     memset(c->crossed, 0, (size_t)c->layout.items * sizeof *c->crossed);
     memset(c->excluded, 0, (size_t)c->layout.items * sizeof *c->excluded);
+    if (c->guide)
+        guide_slips(k, node, inputs);
     return act_on_changes(k, node);
 }
 

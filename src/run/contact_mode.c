@@ -10,8 +10,6 @@
 #include "system/start.h"
 
 static const double at_rest = NH_CONTACT_AT_REST, implied_part = NH_IMPLIED_PART;
-/* Two components of slip are followed down to this part of the speeds, and then to zero at once. */
-static const double edge_part = 1e-9, along_part = 1e-13;
 
 /* ---- the mode ---- */
 
@@ -255,6 +253,7 @@ double nh_contacts_energy(nh_run *run, const double *node, const double *inputs)
 static void put_mode(nh_run *run, const double *node, double *inputs)
 {
     nh_contacts *c = run->contacts;
+    nh_contacts_leave_guide(c, inputs);
     for (int i = 0; i < c->layout.items; i++) {
         const nh_problem_item *item = c->problem->item + i;
         double *of = nh_contact_numbers_of(c, inputs, i);
@@ -270,9 +269,9 @@ static void put_mode(nh_run *run, const double *node, double *inputs)
         double size = nh_contact_speed_size(c, i, node);
         for (int k = 0; k < item->components; k++)
             size = fmax(size, fabs(nh_contact_rate(c, c->row_of[i] + k)) * run->step);
-        of[NH_ITEM_EDGE] = edge_part * size * edge_part * size;
+        of[NH_ITEM_EDGE] = NH_EDGE_PART * size * NH_EDGE_PART * size;
         for (int k = 0; k < item->components; k++)
-            of[NH_ITEM_ALONG + k] = along_part * size * c->shown[2 * i + k];
+            of[NH_ITEM_ALONG + k] = NH_ALONG_PART * size * c->shown[2 * i + k];
     }
 }
 

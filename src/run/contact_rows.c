@@ -110,16 +110,19 @@ bool nh_contacts_turn(const nh_run *run)
     return any;
 }
 
-/* Part of the time in which a slip changes as much as it is large; where it has just begun, of the
- * time since then. */
+/* Part of the time in which a slip changes as much as it is large, and of that in which its
+ * direction may; where it has just begun, of the time since then. Where directions are functions of
+ * time, until shortly after the end of that, which is an event. */
 double nh_contacts_longest(nh_run *run, const double *node, double step)
 {
-    static const double part = 0.125, least = 1e-6;
+    static const double part = 0.125, least = 1e-6, beyond = 1.001, turn = 2;
     nh_contacts *c = run->contacts;
     double longest = INFINITY;
     if (!nh_contacts_turn(run))
         return longest;
     double *inputs = (double *)run->crossings->inputs;
+    if (*nh_contact_number_of_all(c, inputs, NH_ALL_GUIDED))
+        return beyond * (*nh_contact_number_of_all(c, inputs, NH_ALL_UNTIL) - node[NODE_T]);
     const double since = node[NODE_T] - *nh_contact_number_of_all(c, inputs, NH_ALL_SINCE);
     nh_contacts_evaluate(run, node, inputs);
     for (int i = 0; i < c->layout.items; i++) {
@@ -133,9 +136,10 @@ double nh_contacts_longest(nh_run *run, const double *node, double step)
             square += row.value * row.value;
             change += rate * rate;
         }
-        const bool begins = square < nh_contact_numbers_of(c, inputs, i)[NH_ITEM_EDGE];
+        const double *of = nh_contact_numbers_of(c, inputs, i);
+        const double changes = sqrt(square) * fmin(part / sqrt(change), turn / of[NH_ITEM_PULL]);
         longest =
-            fmin(longest, begins ? fmax(part * since, least * step) : part * sqrt(square / change));
+            fmin(longest, square < of[NH_ITEM_EDGE] ? fmax(part * since, least * step) : changes);
     }
     return longest;
 }

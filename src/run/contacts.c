@@ -57,7 +57,7 @@ static bool make_arrays(nh_contacts *c)
         c->row_of[i] = row;
         row += c->problem->item[i].components;
     }
-    return c->modes && c->impacts;
+    return c->modes && c->impacts && nh_contacts_has_guide(c);
 }
 
 /* Whether nothing that items touch moves by itself, like a belt or a table. */
@@ -128,6 +128,7 @@ static void free_all(nh_run *run)
         free(c->gear[i].hold);
     }
     free(c->gear);
+    nh_contacts_free_guide(c);
     nh_engine_free(&c->engine);
     nh_mode_solver_free(c->modes);
     nh_impact_solver_free(c->impacts);
@@ -268,6 +269,7 @@ nh_status nh_contacts_begin(nh_run *run, int member, nh_report *report)
     if (status != NH_OK)
         return status;
     memcpy(g->block, w->fresh + NODE_Q, 2 * (size_t)w->n * sizeof *g->block);
+    nh_contacts_guide(run, w->fresh, inputs_of(run, g));
     nh_contacts_set_sides(run, nh_crossings_kept(w, member), w->inputs);
     return NH_OK;
 }
@@ -308,25 +310,26 @@ static const double *observe(nh_contacts *c, const nh_gear *gear, double t, cons
            (gear->system->facts.coupled ? NH_COUPLED_OBSERVABLES : 0);
 }
 
+const double nh_loss_place[NH_LOSS_PLACES] = {0.069431844202973712, 0.33000947820757187,
+                                              0.66999052179242813, 0.93056815579702629};
+const double nh_loss_weight[NH_LOSS_PLACES] = {0.17392742256872693, 0.32607257743127307,
+                                               0.32607257743127307, 0.17392742256872693};
+
 /* What every grip takes while the member goes from one node to the fraction x of the way to
  * another, by Gauss's rule with four states of the method itself. */
 static void add_losses(nh_run *run, const double *from, const double *to, double x, double *u)
 {
-    static const double place[] = {0.069431844202973712, 0.33000947820757187, 0.66999052179242813,
-                                   0.93056815579702629};
-    static const double weight[] = {0.17392742256872693, 0.32607257743127307, 0.32607257743127307,
-                                    0.17392742256872693};
     nh_contacts *c = run->contacts;
     const nh_gear *gear = c->gear + c->present;
     const double *at = run->crossings->at;
-    for (int j = 0; j < 4; j++) {
-        if (!nh_crossings_between(run, from, to, x * place[j]))
+    for (int j = 0; j < NH_LOSS_PLACES; j++) {
+        if (!nh_crossings_between(run, from, to, x * nh_loss_place[j]))
             continue;
         const double *more =
             observe(c, gear, at[NODE_T], at + NODE_Q, at + NODE_Q + c->layout.n, u);
         for (int i = 0; i < c->layout.items; i++)
             nh_contact_numbers_of(c, u, i)[NH_ITEM_LOST] +=
-                weight[j] * x * (to[NODE_T] - from[NODE_T]) * more[c->layout.reactions + i];
+                nh_loss_weight[j] * x * (to[NODE_T] - from[NODE_T]) * more[c->layout.reactions + i];
     }
 }
 

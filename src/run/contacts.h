@@ -31,13 +31,15 @@ struct nh_contacts {
     nh_impact_solver *impacts;
     nh_hold *hold, *before, *was; /* [items]; was: before velocities jumped */
     double *room;
-    double *numbers;               /* CONTACT */
-    double *response;              /* [rows][rows] of all rows */
-    double *observed;              /* OBSERVE */
-    double *matrix, *problem_room; /* for contact_change.c */
-    double *shown;                 /* [items][2]: directions of slip that begin */
-    bool by_energy;                /* nothing but grips and impacts changes the energy */
-    double *size;                  /* [items]: of the terms of speeds, before impacts */
+    double *numbers;                /* CONTACT */
+    double *response;               /* [rows][rows] of all rows */
+    double *observed;               /* OBSERVE */
+    double *matrix, *problem_room;  /* for contact_change.c */
+    double *shown;                  /* [items][2]: directions of slip that begin */
+    bool by_energy;                 /* nothing but grips and impacts changes the energy */
+    double *size;                   /* [items]: of the terms of speeds, before impacts */
+    struct nh_contact_guide *guide; /* contact_guide.c; NULL: no slip has two components */
+    bool over;                      /* the time of its directions is over */
     nh_mode_item *item;
     unsigned char *mode;
     int *row_of, *kept;
@@ -57,6 +59,10 @@ static inline double *nh_contact_numbers_of(const nh_contacts *c, double *inputs
 static inline double *nh_contact_number_of_all(const nh_contacts *c, double *inputs, int which)
 {
     return inputs + c->problem->open_values - NH_ALL_NUMBERS + which;
+}
+static inline nh_hold nh_contacts_hold(const nh_contacts *c, const double *inputs, int item)
+{
+    return (nh_hold)nh_contact_numbers_of(c, (double *)inputs, item)[NH_ITEM_HOLD];
 }
 /* Gives the run the gear of a mode. */
 nh_status nh_contacts_engage(nh_run *run, const double *inputs, nh_report *report);
@@ -99,6 +105,18 @@ void nh_contacts_pass(nh_event_walk *k, const double *from, const double *to, do
  * on, since the direction of such a slip may turn at any rate while the slip is small. */
 bool nh_contacts_turn(const nh_run *run);
 double nh_contacts_longest(nh_run *run, const double *node, double step);
+
+/* Gauss's rule from 0 to 1. */
+enum { NH_LOSS_PLACES = 4 };
+extern const double nh_loss_place[NH_LOSS_PLACES], nh_loss_weight[NH_LOSS_PLACES];
+
+/* contact_guide.c: for slips with two components. */
+bool nh_contacts_has_guide(nh_contacts *c);
+void nh_contacts_free_guide(nh_contacts *c);
+/* Gives their directions as functions of time from a node on, where they need it; from there on the
+ * slips are left to themselves. */
+void nh_contacts_guide(nh_run *run, const double *node, double *inputs);
+void nh_contacts_leave_guide(const nh_contacts *c, double *inputs);
 
 /* Adds what grips take in a short time from a state on. */
 void nh_contacts_lose(nh_run *run, const double *node, double time, double *u);
