@@ -19,17 +19,6 @@ bool nh_wants_drifts(const nh_outcome *out)
            nh_outcome_find(out, columns[RATIO]) >= 0;
 }
 
-static nh_status allocate(nh_outcome *out, int sizes)
-{
-    memcpy(out->name, columns, sizeof columns);
-    out->names = COLUMNS;
-    out->points = sizes;
-    out->members = 1;
-    out->t = calloc((size_t)sizes, sizeof *out->t);
-    out->data = calloc((size_t)sizes * COLUMNS, sizeof *out->data);
-    return out->t && out->data ? NH_OK : nh_fail_memory(&out->report);
-}
-
 nh_status nh_study_drifts(const nh_setup *setup, const nh_contestant *method,
                           const nh_system *system, double time, const double *q, const double *v,
                           nh_outcome *out)
@@ -40,7 +29,7 @@ nh_status nh_study_drifts(const nh_setup *setup, const nh_contestant *method,
     nh_drift_law law;
     bool known = !compose && nh_drift_create(&drift, system, q, v, NULL) == NH_OK &&
                  nh_drift_law_of(&law, drift, method->text, NULL) == NH_OK;
-    nh_status status = allocate(out, sizes);
+    nh_status status = nh_outcome_of_sizes(out, columns, COLUMNS, sizes);
     int64_t steps = llround(time / out->step);
     steps = steps < 1 ? 1 : steps;
     for (int i = 0; i < sizes && status == NH_OK; i++, steps *= 2) {

@@ -92,14 +92,14 @@ static nh_status all_sizes(const trial *t, double accuracy, nh_outcome *out)
     return NH_OK;
 }
 
-static nh_status allocate(nh_outcome *out, int sizes)
+nh_status nh_outcome_of_sizes(nh_outcome *out, const char *const *names, int count, int sizes)
 {
-    memcpy(out->name, columns, sizeof columns);
-    out->names = COLUMNS;
+    memcpy(out->name, names, (size_t)count * sizeof *names);
+    out->names = count;
     out->points = sizes;
     out->members = 1;
     out->t = calloc((size_t)sizes, sizeof *out->t);
-    out->data = calloc((size_t)sizes * COLUMNS, sizeof *out->data);
+    out->data = calloc((size_t)sizes * (size_t)count, sizeof *out->data);
     return out->t && out->data ? NH_OK : nh_fail_memory(&out->report);
 }
 
@@ -133,7 +133,7 @@ nh_status nh_study_errors(nh_target *target, const nh_setup *setup, const nh_con
     t.at = calloc((size_t)(t.n + t.nv) + 1, sizeof *t.at);
     if (!t.at)
         return nh_fail_memory(&out->report);
-    nh_status status = allocate(out, out->halvings + 1);
+    nh_status status = nh_outcome_of_sizes(out, columns, COLUMNS, out->halvings + 1);
     if (status == NH_OK)
         status = find_target(target, &t, &out->report);
     if (status == NH_OK) {

@@ -201,6 +201,8 @@ nh_status nh_study(const nh_figure *figure, int by_case, int by_method, nh_outco
 nh_status nh_study_errors(nh_target *target, const nh_setup *setup, const nh_contestant *method,
                           const nh_system *system, double time, const double *q, const double *v,
                           nh_outcome *out);
+/* Names the columns of an outcome over the sizes of steps, and makes room for them. */
+nh_status nh_outcome_of_sizes(nh_outcome *out, const char *const *names, int count, int sizes);
 bool nh_wants_drifts(const nh_outcome *outcome);
 nh_status nh_study_drifts(const nh_setup *setup, const nh_contestant *method,
                           const nh_system *system, double time, const double *q, const double *v,

@@ -345,6 +345,27 @@ SELDOM SHARED int newton_solve(kernel *k, newton_problem *s);
 
 /* What to do when an iteration has failed: Newton's method, where it is available. */
 #ifdef NH_CAREFUL
+/* For new velocities v, sought from `free` on, and the multipliers l that act on them through B;
+ * x: v, l. */
+static inline int newton_velocity(kernel *k, newton_residual *residual, const void *work,
+                                  const real *free, const real *B, real *v, real *l)
+{
+    const int d = N + M;
+    if (newton_scratch((size_t)d) == 0)
+        return NH_KERNEL_NOT_CONVERGED;
+    LOCAL(space, newton_scratch((size_t)d));
+    newton_problem problem = newton_begin(residual, d, N, space, (void *)work);
+    EACH(i, d)
+    {
+        problem.x[i] = i < N ? free[i] : broadcast(0);
+        problem.size[i] = i < N ? newton_velocity_size(k, i) : newton_impulse_size(k, B);
+    }
+    TRY_(newton_solve(k, &problem));
+    EACH(i, N) v[i] = problem.x[i];
+    EACH(j, M) l[j] = problem.x[N + j];
+    return NH_KERNEL_OK;
+}
+
 static inline int newton_noted(kernel *k, int status)
 {
     note_scratch(k);

@@ -100,19 +100,7 @@ static inline void point_on_way(kernel *k, const collocation_work *s, const doub
     on_way(k, s, row, hK, 0, COMPONENTS);
 }
 
-/* grad H; if the frame is polar, without the part of rho, which is rho itself */
-#define SLOPES (FRAME == FRAME_POLAR ? N : D)
-static inline int slope_at(kernel *k, const real *z, real *g)
-{
-    if (FRAME != FRAME_POLAR)
-        return frame_gradient(k, z, g);
-    HOLD(k);
-    LOCAL(out, N + 1);
-    CALL(POTENTIAL, k->t, z, k->v, 0, out);
-    EACH(i, N) g[i] = out[1 + i];
-    RELEASE(k);
-    return NH_KERNEL_OK;
-}
+#define SLOPES (FRAME == FRAME_POLAR ? N : D) /* that frame_slope gives */
 
 /* G_i = int_0^1 l_i/b_i grad H */
 static inline int integrate_slope(kernel *k, collocation_work *s, path_rule u, const real *hK)
@@ -120,7 +108,7 @@ static inline int integrate_slope(kernel *k, collocation_work *s, path_rule u, c
     EACH(e, STAGES * D) s->G[e] = broadcast(0);
     for (int p = 0; p < u.points; p++) {
         on_way(k, s, u.A + p * STAGES, hK, 0, SLOPES);
-        TRY_(slope_at(k, s->z, s->g));
+        TRY_(frame_slope(k, s->z, s->g));
         EACH_STAGE(i)
         EACH(d, SLOPES)
         s->G[i * D + d] = fma_(broadcast(u.G[i * u.points + p]), s->g[d], s->G[i * D + d]);

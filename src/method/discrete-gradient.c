@@ -75,19 +75,6 @@ static inline gauss_rule surface_rule(kernel *k, int most)
 
 /* ---- the discrete gradient ---- */
 
-/* grad V, or grad H */
-static inline int slope_at(kernel *k, const real *z, real *g)
-{
-    if (FRAME != FRAME_POLAR)
-        return frame_gradient(k, z, g);
-    HOLD(k);
-    LOCAL(out, N + 1);
-    CALL(POTENTIAL, k->t, z, k->v, 0, out);
-    EACH(i, N) g[i] = out[1 + i];
-    RELEASE(k);
-    return NH_KERNEL_OK;
-}
-
 static inline int mean_slope(kernel *k, gauss_rule u, const real *z0, const real *dz, real *z,
                              real *mean)
 {
@@ -96,7 +83,7 @@ static inline int mean_slope(kernel *k, gauss_rule u, const real *z0, const real
     EACH(i, UNKNOWNS) mean[i] = broadcast(0);
     for (int p = 0; p < u.points; p++) {
         EACH(i, UNKNOWNS) z[i] = fma_(broadcast(u.c[p]), dz[i], z0[i]);
-        TRY_(slope_at(k, z, g));
+        TRY_(frame_slope(k, z, g));
         EACH(i, UNKNOWNS) mean[i] = fma_(broadcast(u.b[p]), g[i], mean[i]);
     }
     RELEASE(k);
@@ -114,7 +101,7 @@ static inline int gonzalez_slope(kernel *k, gauss_rule u, const real *z0, const 
     if (FRAME == FRAME_DIFFERENCE)
         CALL(DIFFERENCE_GRADIENT, k->t, z, k->v, z + N, out);
     else
-        TRY_(slope_at(k, z, out));
+        TRY_(frame_slope(k, z, out));
     EACH(i, UNKNOWNS) mean[i] = mean[i] - out[i];
     real square = dot_(UNKNOWNS, dz, dz), gap = dot_(UNKNOWNS, mean, dz);
     mask moves = less(broadcast(1e-290), square);
@@ -136,7 +123,7 @@ static inline int add_quotients(kernel *k, gauss_rule u, const real *z0, const r
         int i = last_first ? UNKNOWNS - 1 - place : place;
         for (int p = 0; p < u.points; p++) {
             z[i] = fma_(broadcast(u.c[p]), dz[i], z0[i]);
-            TRY_(slope_at(k, z, g));
+            TRY_(frame_slope(k, z, g));
             out[i] = fma_(broadcast(weight * u.b[p]), g[i], out[i]);
         }
         z[i] = z0[i] + dz[i];

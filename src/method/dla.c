@@ -38,23 +38,6 @@ static int newton_gap(kernel *k, const real *x, real *r, real *work)
     return NH_KERNEL_OK;
 }
 
-static int newton(kernel *k, const parts *s, real *v)
-{
-    const int d = N + M;
-    if (newton_scratch((size_t)d) == 0)
-        return NH_KERNEL_NOT_CONVERGED;
-    LOCAL(space, newton_scratch((size_t)d));
-    newton_problem problem = newton_begin(newton_gap, d, N, space, (void *)s);
-    EACH(i, d)
-    {
-        problem.x[i] = i < N ? s->free[i] : broadcast(0);
-        problem.size[i] = i < N ? newton_velocity_size(k, i) : newton_impulse_size(k, s->B);
-    }
-    TRY_(newton_solve(k, &problem));
-    EACH(i, N) v[i] = problem.x[i];
-    return NH_KERNEL_OK;
-}
-
 #endif
 
 /* ---- a step ---- */
@@ -115,7 +98,8 @@ static inline int solve(kernel *k, const parts *s, real *v)
         if (has_converged(&progress) || (REACTION_IS_LINEAR && (alpha == 0 || alpha == 1)))
             return NH_KERNEL_OK;
         if (has_failed(&progress, ITERATIONS_MAX))
-            return BY_NEWTON(newton(k, s, v), &progress.all);
+            return BY_NEWTON(newton_velocity(k, newton_gap, s, s->free, s->B, v, s->l),
+                             &progress.all);
     }
 }
 

@@ -47,11 +47,7 @@ APART static int step_on_surface(kernel *k)
                                .at = {{AT_START, ROWS_OF_POSITIONS, 0, 1, 1},
                                       {AT_MIDDLE, ROWS_OF_VELOCITIES, 1, 0.5, 1},
                                       {AT_END, ROWS_OF_POSITIONS, 0, 0, 1}}};
-    LOCAL(u, N);
-    LOCAL(w, N);
-    TRY_(surface_solve(k, &step, u, w, 0));
-    COMMIT(i, fma_(broadcast(k->h), u[i], k->q[i]), k->v[i] + w[i], u[i] * k->h, w[i]);
-    return NH_KERNEL_OK;
+    return surface_step_whole(k, &step);
 }
 
 static int step(kernel *k)

@@ -6,8 +6,6 @@
  * Order 1; preserves the constraints at every node; the adjoint of euler-2. Equals dla(1) where
  * that is defined. Jay (2009), sec. 7.1. */
 #define STAGES 1
-#define BETWEEN 0
-#define SPLIT 0
 #include "method/spark.h"
 
 SPARK_KERNEL(euler_1);

@@ -6,8 +6,6 @@
  * Order 1; preserves the constraints at every node; the adjoint of euler-1. Equals dla(0) where
  * that is defined. Jay (2009), sec. 7.2. */
 #define STAGES 1
-#define BETWEEN 0
-#define SPLIT 0
 #include "method/spark.h"
 
 SPARK_KERNEL(euler_2);

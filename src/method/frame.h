@@ -149,4 +149,17 @@ static inline void apply_bracket(kernel *k, const real *bracket, const real *g, 
     }
 }
 
+/* grad H; where the frame is polar, grad V: the part of rho is rho itself. */
+static inline int frame_slope(kernel *k, const real *z, real *g)
+{
+    if (FRAME != FRAME_POLAR)
+        return frame_gradient(k, z, g);
+    HOLD(k);
+    LOCAL(out, N + 1);
+    CALL(POTENTIAL, k->t, z, k->v, 0, out);
+    EACH(i, N) g[i] = out[1 + i];
+    RELEASE(k);
+    return NH_KERNEL_OK;
+}
+
 #endif

@@ -37,16 +37,7 @@
 enum { ITERATIONS_MAX = 50 };
 
 #define LAYOUT gauss_lobatto_layout_of(S)
-#define TABLE_C (TABLE + LAYOUT.c)
-#define TABLE_CT (TABLE + LAYOUT.ct)
-#define TABLE_A(i) (TABLE + LAYOUT.a + (i)*S)
-#define TABLE_ABAR(i) (TABLE + LAYOUT.abar + (i)*S)
-#define TABLE_R(i) (TABLE + LAYOUT.r + (i)*NODES)
-#define TABLE_MOMENT(r) (TABLE + LAYOUT.moment + (r)*S)
-#define TABLE_ON_G(i) (TABLE + LAYOUT.on_g + ((i)-1) * NODES)
-#define TABLE_EX(i) (TABLE + LAYOUT.ex + (i)*POINTS)
-#define TABLE_EPSI(i) (TABLE + LAYOUT.epsi + (i)*S)
-#define TABLE_EMU(i) (TABLE + LAYOUT.emu + (i) * (S + 1))
+#define TABLE_PART(name) (TABLE + LAYOUT.name)
 
 /* What is stored for a stage (the outputs of STAGE), for the end (END) and for a Lobatto node
  * (SURFACE). */
@@ -96,15 +87,15 @@ static inline void place_points(kernel *k, const work *w)
             w->V[i * N + n] = k->v[n] + w->x[i * N + n];
             if (POSITIONS == 0 && i < S)
                 continue; /* imposed at the last Lobatto node only */
-            const real from = fma_(broadcast(TABLE_CT[i] * h), k->v[n], k->q[n]);
-            const real moved = sum_of(k, TABLE_ABAR(i), S, w->x + n, N);
+            const real from = fma_(broadcast(TABLE_PART(ct)[i] * h), k->v[n], k->q[n]);
+            const real moved = sum_of(k, TABLE_PART(abar) + i * S, S, w->x + n, N);
             w->Qt[i * N + n] = fma_(broadcast(h), moved, from);
         }
     for (int i = 0; i < S; i++)
         EACH(n, N)
         {
-            const real from = fma_(broadcast(TABLE_C[i] * h), k->v[n], k->q[n]);
-            const real moved = sum_of(k, TABLE_A(i), S, w->x + n, N);
+            const real from = fma_(broadcast(TABLE_PART(c)[i] * h), k->v[n], k->q[n]);
+            const real moved = sum_of(k, TABLE_PART(a) + i * S, S, w->x + n, N);
             w->Q[i * N + n] = fma_(broadcast(h), moved, from);
         }
 }
@@ -130,10 +121,10 @@ static int evaluate(kernel *k, const work *w)
     const scalar h = k->h, t = k->t;
     place_points(k, w);
     for (int i = 0; i < S; i++)
-        CALL(STAGE, t + TABLE_C[i] * h, w->Q + i * N, w->V + i * N, 0, STAGE_P(i));
+        CALL(STAGE, t + TABLE_PART(c)[i] * h, w->Q + i * N, w->V + i * N, 0, STAGE_P(i));
     CALL(END, t + h, w->Qt + S * N, w->V + S * N, 0, END_P);
     for (int i = 1; i <= S && POSITIONS > 0; i++)
-        CALL(SURFACE, t + TABLE_CT[i] * h, w->Qt + i * N, k->v, 0, NODE_g(i));
+        CALL(SURFACE, t + TABLE_PART(ct)[i] * h, w->Qt + i * N, k->v, 0, NODE_g(i));
     for (int j = 0; j < ACTING; j++)
         push_node(k, w, j);
     for (int i = 0; i < POINTS; i++)
@@ -141,7 +132,7 @@ static int evaluate(kernel *k, const work *w)
         {
             real gap = w->p0[n] - POINT_P(i)[n];
             for (int j = 0; j < ACTING; j++)
-                gap = fma_(WEIGHT(TABLE_R(i) + j), w->push[j * N + n], gap);
+                gap = fma_(WEIGHT(TABLE_PART(r) + i * NODES + j), w->push[j * N + n], gap);
             w->dx[i * N + n] = gap;
         }
     return NH_KERNEL_OK;
@@ -159,14 +150,15 @@ static inline void find_defects(kernel *k, const work *w, real *defect)
         apply_K(k, w->rows, k_at + M, w->dx + i * N);
         for (int r = 0; r < S - 1 && i < S; r++)
             EACH(d, MA)
-        defect[r * MA + d] = fma_(WEIGHT(TABLE_MOMENT(r) + i), w->rows[d], defect[r * MA + d]);
+        defect[r * MA + d] =
+            fma_(WEIGHT(TABLE_PART(moment) + r * S + i), w->rows[d], defect[r * MA + d]);
     }
     EACH(d, MA) defect[(S - 1) * MA + d] = w->rows[d];
     EACH(d, POSITIONS) defect[IMPULSE(2 * S) + d] = w->rows[MA + d];
     for (int i = 1; i <= S && POSITIONS > 0; i++) {
         real *to = defect + IMPULSE(S + i - 1);
         EACH(d, POSITIONS) to[d] = NODE_g(i)[d] / k->h;
-        EACH(n, N) w->vector[n] = sum_of(k, TABLE_ABAR(i), S, w->dx + n, N);
+        EACH(n, N) w->vector[n] = sum_of(k, TABLE_PART(abar) + i * S, S, w->dx + n, N);
         apply_G(k, to, NODE_G(i), w->vector);
     }
 }
@@ -183,7 +175,7 @@ static int make_column(kernel *k, const work *w, int j, int e, real *column)
         return NH_KERNEL_OK;
     }
     add_G(k, w->vector, NODE_G(j - S), w->rows);
-    CALL(SOLVE, k->t + TABLE_CT[j - S] * k->h, w->Qt + (j - S) * N, k->v, w->vector, column);
+    CALL(SOLVE, k->t + TABLE_PART(ct)[j - S] * k->h, w->Qt + (j - S) * N, k->v, w->vector, column);
     return NH_KERNEL_OK;
 }
 
@@ -196,12 +188,12 @@ static inline void differentiate(kernel *k, const work *w, int j, int c)
     for (int i = 0; i < POINTS; i++) {
         EACH(d, M) w->rows[d] = broadcast(0);
         apply_K(k, w->rows, POINT_K(i), column);
-        EACH(d, M) w->rows[d] = w->rows[d] * WEIGHT(TABLE_R(i) + j);
+        EACH(d, M) w->rows[d] = w->rows[d] * WEIGHT(TABLE_PART(r) + i * NODES + j);
         for (int r = 0; r < S - 1 && i < S; r++)
             EACH(d, MA)
             {
                 real *to = matrix + (r * MA + d) * IMPULSES;
-                *to = fma_(WEIGHT(TABLE_MOMENT(r) + i), w->rows[d], *to);
+                *to = fma_(WEIGHT(TABLE_PART(moment) + r * S + i), w->rows[d], *to);
             }
     }
     EACH(d, MA) matrix[((S - 1) * MA + d) * IMPULSES] = w->rows[d];
@@ -210,7 +202,8 @@ static inline void differentiate(kernel *k, const work *w, int j, int c)
         EACH(d, POSITIONS) w->rows[d] = broadcast(0);
         apply_G(k, w->rows, NODE_G(i), column);
         EACH(d, POSITIONS)
-        matrix[(IMPULSE(S + i - 1) + d) * IMPULSES] = w->rows[d] * WEIGHT(TABLE_ON_G(i) + j);
+        matrix[(IMPULSE(S + i - 1) + d) * IMPULSES] =
+            w->rows[d] * WEIGHT(TABLE_PART(on_g) + (i - 1) * NODES + j);
     }
 }
 
@@ -233,7 +226,7 @@ static int correct(kernel *k, const work *w)
     for (int i = 0; i < POINTS; i++) {
         real *dx = w->dx + i * N;
         const real *Q = i < S ? w->Q + i * N : w->Qt + S * N;
-        CALL(SOLVE, t + (i < S ? TABLE_C[i] : 1) * h, Q, w->V + i * N, dx, dx);
+        CALL(SOLVE, t + (i < S ? TABLE_PART(c)[i] : 1) * h, Q, w->V + i * N, dx, dx);
     }
     find_defects(k, w, w->dZ);
     EACH(e, IMPULSES) w->dZ[e] = -w->dZ[e];
@@ -251,7 +244,7 @@ static int correct(kernel *k, const work *w)
         {
             real dx = w->dx[i * N + n];
             for (int j = 0; j < ACTING; j++)
-                dx = fma_(WEIGHT(TABLE_R(i) + j), w->push[j * N + n], dx);
+                dx = fma_(WEIGHT(TABLE_PART(r) + i * NODES + j), w->push[j * N + n], dx);
             w->dx[i * N + n] = dx;
         }
     return NH_KERNEL_OK;
@@ -340,12 +333,14 @@ static inline void predict(kernel *k, const work *w)
 {
     const real *Z = k->memory + POINTS * N;
     for (int i = 0; i < POINTS; i++)
-        EACH(n, N) w->x[i * N + n] = sum_of(k, TABLE_EX(i), POINTS, k->memory + n, N);
+        EACH(n, N)
+        w->x[i * N + n] = sum_of(k, TABLE_PART(ex) + i * POINTS, POINTS, k->memory + n, N);
     for (int j = 0; j < S; j++)
-        EACH(d, MA) w->Z[IMPULSE(j) + d] = sum_of(k, TABLE_EPSI(j), S, Z + d, MA);
+        EACH(d, MA) w->Z[IMPULSE(j) + d] = sum_of(k, TABLE_PART(epsi) + j * S, S, Z + d, MA);
     for (int j = 0; j <= S && POSITIONS > 0; j++)
         EACH(d, POSITIONS)
-    w->Z[IMPULSE(S + j) + d] = sum_of(k, TABLE_EMU(j), S + 1, Z + IMPULSE(S) + d, POSITIONS);
+    w->Z[IMPULSE(S + j) + d] =
+        sum_of(k, TABLE_PART(emu) + j * (S + 1), S + 1, Z + IMPULSE(S) + d, POSITIONS);
 }
 
 static int solve(kernel *k, work *w)
@@ -370,7 +365,8 @@ static inline void finish(kernel *k, const work *w)
     const real *dv = w->x + S * N;
     EACH(n, N)
     {
-        dq[n] = fma_(broadcast(k->h), sum_of(k, TABLE_ABAR(S), S, w->x + n, N), k->v[n] * k->h);
+        dq[n] = fma_(broadcast(k->h), sum_of(k, TABLE_PART(abar) + S * S, S, w->x + n, N),
+                     k->v[n] * k->h);
         q1[n] = k->q[n] + dq[n];
         v1[n] = k->v[n] + dv[n];
     }

@@ -10,9 +10,6 @@
  * 2s. For a quadratic potential, one stage is dd. As with dd, the residual of the constraint at the
  * ends of steps changes sign from step to step for odd s, and compositions do not raise the order.
  * Jay (2009), secs. 7.3, 7.4. */
-#define STAGES OPTION_INT(0)
-#define BETWEEN 0
-#define SPLIT 0
 #include "method/spark.h"
 
 SPARK_KERNEL(gauss_standard);

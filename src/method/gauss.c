@@ -6,9 +6,6 @@
  *     0 = sum_j b_j c_j^(i-1) k(T_j, Q_j, V_j),  i = 1 .. s-1,     0 = k(t1, q1, v1)
  *
  * Order 2s, symmetric; preserves the constraints at every node. Jay (2009), eq. 6.1. */
-#define STAGES OPTION_INT(0)
-#define BETWEEN 0
-#define SPLIT 0
 #define REMEMBERS_TWO(stages) ((stages) <= 3) /* with more, two are worse than one */
 #define REMEMBERED (REMEMBERS_TWO(STAGES) ? 2 : 1)
 #include "method/spark.h"

@@ -12,7 +12,6 @@
  * sec. 8.4. */
 #define STAGES 2
 #define BETWEEN 1
-#define SPLIT 0
 #include "method/spark.h"
 
 SPARK_KERNEL(lobatto_ab_midpoint);

@@ -8,9 +8,6 @@
  * The first row of IIIA and the last column of IIIB are zero: Q_1 = q0, and Psi_s acts only on the
  * end of the step. Without constraints, two stages are leapfrog. Order 2s - 2, symmetric; preserves
  * the constraints at every node. Jay (2009), sec. 7.5. */
-#define STAGES OPTION_INT(0)
-#define BETWEEN 0
-#define SPLIT 0
 #include "method/spark.h"
 
 SPARK_KERNEL(lobatto_ab);

@@ -8,8 +8,6 @@
  * IIID is the mean of IIIC and IIIC*; unlike IIIB it is not singular, and every multiplier acts on
  * every stage. Order 2s - 2, symmetric; preserves the constraints at every node. Jay (2009), sec.
  * 7.6. */
-#define STAGES OPTION_INT(0)
-#define BETWEEN 0
 #define SPLIT 1
 #include "method/spark.h"
 

@@ -8,9 +8,6 @@
  * IIID is the mean of IIIC and IIIC*. Order 2s - 2, symmetric; preserves the constraints at every
  * node. IIIA and IIID do not satisfy Jay's condition (6.2b), so theorem 6.1 does not cover this
  * method. Jay (2009), mentioned at the end of sec. 7.6. */
-#define STAGES OPTION_INT(0)
-#define BETWEEN 0
-#define SPLIT 0
 #include "method/spark.h"
 
 SPARK_KERNEL(lobatto_ad);

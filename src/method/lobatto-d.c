@@ -8,9 +8,6 @@
  * IIID is the mean of IIIC and IIIC*; used for both, it satisfies Jay's condition (6.2b). Its
  * stages do not lie at the ends of the step: Q_1 is not q0, Q_s is not q1. Order 2s - 2, symmetric;
  * preserves the constraints at every node. Jay (2009), mentioned at the end of sec. 7.6. */
-#define STAGES OPTION_INT(0)
-#define BETWEEN 0
-#define SPLIT 0
 #include "method/spark.h"
 
 SPARK_KERNEL(lobatto_d);

@@ -4,8 +4,6 @@
  * For any Lagrangian and any constraints. Not fast: each step takes at least three steps of the
  * Gauss method. */
 #define STAGES 8
-#define BETWEEN 0
-#define SPLIT 0
 #ifdef NH_EMITTED
 #include "method/refined.h"
 

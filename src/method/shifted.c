@@ -64,23 +64,6 @@ static int newton_gap(kernel *k, const real *x, real *r, real *work)
     return NH_KERNEL_OK;
 }
 
-static int newton(kernel *k, const parts *s, real *v)
-{
-    const int d = N + M;
-    if (newton_scratch((size_t)d) == 0)
-        return NH_KERNEL_NOT_CONVERGED;
-    LOCAL(space, newton_scratch((size_t)d));
-    newton_problem problem = newton_begin(newton_gap, d, N, space, (void *)s);
-    EACH(i, d)
-    {
-        problem.x[i] = i < N ? s->free[i] : broadcast(0);
-        problem.size[i] = i < N ? newton_velocity_size(k, i) : newton_impulse_size(k, s->B);
-    }
-    TRY_(newton_solve(k, &problem));
-    EACH(i, N) v[i] = problem.x[i];
-    return NH_KERNEL_OK;
-}
-
 #endif
 
 /* Force and reaction where the last v1 puts them, then the multiplier. The passengers of a coupled
@@ -122,7 +105,7 @@ APART static int solve(kernel *k, const real *qm, real *free, real *step, real *
     do {
         TRY_(iterate(k, &s, &progress, v));
         if (has_failed(&progress, ITERATIONS_MAX)) {
-            TRY_(BY_NEWTON(newton(k, &s, v), &progress.all));
+            TRY_(BY_NEWTON(newton_velocity(k, newton_gap, &s, free, B, v, l), &progress.all));
             break;
         }
     } while (!has_converged(&progress));
@@ -141,11 +124,7 @@ APART static int step_on_surface(kernel *k)
                                       {AT_MIDDLE, ROWS_OF_VELOCITIES, 0, 0.5, 1},
                                       {AT_END, ROWS_OF_POSITIONS, 0, 0, 1}},
                                .shift = {0, TO_FORCE, TO_REACTION, 0}};
-    LOCAL(u, N);
-    LOCAL(w, N);
-    TRY_(surface_solve(k, &step, u, w, 0));
-    COMMIT(i, fma_(broadcast(k->h), u[i], k->q[i]), k->v[i] + w[i], u[i] * k->h, w[i]);
-    return NH_KERNEL_OK;
+    return surface_step_whole(k, &step);
 }
 
 static int step(kernel *k)

@@ -1,6 +1,6 @@
 /* How a SPARK method declares its kernel: SPARK_KERNEL(name), after the sizes that spark_step.h
- * needs. REFINED_KERNEL(name) declares a general kernel whose steps are divided into parts
- * (refined.h).
+ * needs, as far as they are not the usual ones: STAGES (the first option), BETWEEN (0), SPLIT (0).
+ * REFINED_KERNEL(name) declares a general kernel whose steps are divided into parts (refined.h).
  *
  * In an emitted kernel the step is compiled for the method, with its sizes as constants. All SPARK
  * methods share one general kernel (spark.c), which reads the sizes at run time. */

@@ -17,6 +17,15 @@
 
 #include "method/spark_layout.h"
 
+#ifndef STAGES
+#define STAGES OPTION_INT(0)
+#endif
+#ifndef BETWEEN
+#define BETWEEN 0
+#endif
+#ifndef SPLIT
+#define SPLIT 0
+#endif
 #ifndef REMEMBERED
 #define REMEMBERED 1
 #endif

@@ -25,12 +25,12 @@
  * recorded as tapes, which general kernels call instead if they exist (spark_points.h,
  * spark_fuse.h). This file has the course of a step: prediction, iterations, their end.
  *
- * A file that includes this one first defines
- *     STAGES         their number S
- *     BETWEEN        further points between the stages and the end
+ * A file that includes this one first defines, where they are not what is in brackets,
+ *     STAGES         their number S (the first option)
+ *     BETWEEN        further points between the stages and the end (0)
  *     SPLIT          1 when reactions have a table r of their own, 0 when it is that of the forces
- *     REMEMBERED     how many of the last steps are continued into the next: 1 (which need not be
- *                    said) or 2
+ *                    (0)
+ *     REMEMBERED     how many of the last steps are continued into the next: 1 or 2 (1)
  * and passes a table made by spark_table.h to the kernel. */
 #ifndef NH_METHOD_SPARK_STEP_H
 #define NH_METHOD_SPARK_STEP_H

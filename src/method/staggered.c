@@ -53,22 +53,12 @@ static int newton_gap(kernel *k, const real *x, real *r, real *work)
 
 static int newton(kernel *k, const parts *s, real *u, real *w)
 {
-    const int d = N + M;
-    if (newton_scratch((size_t)d) == 0)
-        return NH_KERNEL_NOT_CONVERGED;
-    LOCAL(space, newton_scratch((size_t)d));
-    newton_problem problem = newton_begin(newton_gap, d, N, space, (void *)s);
-    EACH(i, d)
-    {
-        problem.x[i] = i < N ? s->free[i] : broadcast(0);
-        problem.size[i] = i < N ? newton_velocity_size(k, i) : newton_impulse_size(k, s->B);
-    }
-    TRY_(newton_solve(k, &problem));
-    TRY_(finish(k, s, problem.x + N));
+    TRY_(newton_velocity(k, newton_gap, s, s->free, s->B, w, s->l));
+    TRY_(finish(k, s, s->l));
     EACH(i, N)
     {
         u[i] = (s->a[i] + s->b[i]) / 2;
-        w[i] = problem.x[i] - k->v[i];
+        w[i] = w[i] - k->v[i];
     }
     return NH_KERNEL_OK;
 }
@@ -185,11 +175,7 @@ APART static int step_on_surface(kernel *k)
                                .at = {{AT_START, ROWS_OF_POSITIONS, 0.25, 1, 1},
                                       {AT_MIDDLE, ROWS_OF_VELOCITIES, 0.5, 0.5, 1},
                                       {AT_END, ROWS_OF_POSITIONS, 0.25, 0, 1}}};
-    LOCAL(u, N);
-    LOCAL(w, N);
-    TRY_(surface_solve(k, &step, u, w, 0));
-    COMMIT(i, fma_(broadcast(k->h), u[i], k->q[i]), k->v[i] + w[i], u[i] * k->h, w[i]);
-    return NH_KERNEL_OK;
+    return surface_step_whole(k, &step);
 }
 
 static int step(kernel *k)

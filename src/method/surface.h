@@ -367,6 +367,16 @@ SHARED int surface_solve(kernel *k, const surface_step *p, real *u, real *dv, re
 SHARED int surface_solve(kernel *k, const surface_step *p, real *u, real *dv, real *rest);
 #endif
 
+/* A step that consists of nothing else. */
+static inline int surface_step_whole(kernel *k, const surface_step *p)
+{
+    LOCAL(u, N);
+    LOCAL(w, N);
+    TRY_(surface_solve(k, p, u, w, 0));
+    COMMIT(i, fma_(broadcast(k->h), u[i], k->q[i]), k->v[i] + w[i], u[i] * k->h, w[i]);
+    return NH_KERNEL_OK;
+}
+
 #ifdef NH_DESCRIBE
 #include "method/method.h"
 

@@ -42,48 +42,6 @@ struct nh_precise_run {
     char text[NH_PRECISE_TEXT];
 };
 
-/* ---- functions ---- */
-
-static nh_status create_tapes(nh_precise_tapes *tapes, const nh_system *system, nh_fn_set functions,
-                              nh_report *report)
-{
-    const nh_labels *labels = nh_graph_labels(system->mechanics->g);
-    size_t room = 0;
-    nh_status status = NH_OK;
-    for (int fn = 0; fn < NH_FN_COUNT && status == NH_OK; fn++) {
-        if (!nh_fn_in(functions, fn))
-            continue;
-        status = nh_system_tape(tapes->tape + fn, system, (nh_fn)fn, report);
-        if (status != NH_OK)
-            break;
-        const nh_tape *tape = tapes->tape[fn];
-        nh_precise *constant = tapes->constant[fn] = nh_precise_numbers(tape->constants);
-        for (size_t c = 0; constant && c < tape->constants; c++)
-            constant[c] = nh_label_value(labels, tape->constant[c]);
-        room = nh_tape_room(tape) > room ? nh_tape_room(tape) : room;
-        if (!constant)
-            status = nh_fail_memory(report);
-    }
-    tapes->slots = nh_precise_numbers(room);
-    if (status == NH_OK && nh_labels_failed(labels))
-        return nh_fail_memory(report);
-    return status == NH_OK && !tapes->slots ? nh_fail_memory(report) : status;
-}
-
-static void free_tapes(nh_precise_tapes *tapes)
-{
-    for (int fn = 0; fn < NH_FN_COUNT; fn++)
-        free(tapes->constant[fn]);
-    free(tapes->slots);
-}
-
-void nh_precise_call(const nh_precise_place *at, nh_fn fn, nh_precise *out)
-{
-    const nh_precise_tapes *of = at->tapes;
-    nh_precise_evaluate(of->tape[fn], of->constant[fn], of->slots, at->t, at->q, at->v, NULL, at->u,
-                        out);
-}
-
 /* ---- what cannot be done ---- */
 
 static nh_status refuse(const char *what, nh_report *report)
@@ -311,7 +269,7 @@ static nh_status create(nh_precise_run *run, const nh_system *system, const nh_r
     run->t0 = nh_precise_decimal(start->t);
     run->compensated = o->compensated == NH_ON ||
                        (o->compensated == NH_AS_ADVISED && run->choice.method->compensate);
-    status = create_tapes(&run->tapes, run->system, functions, report);
+    status = nh_precise_create_tapes(&run->tapes, run->system, functions, report);
     run->row = nh_precise_numbers((size_t)nh_precise_run_columns(run));
     run->values = nh_precise_numbers(nh_system_outputs(run->system, NH_FN_OBSERVE));
     run->before = nh_precise_numbers(2 * (size_t)run->system->velocities);
@@ -358,7 +316,7 @@ void nh_precise_run_free(nh_precise_run *run)
     if (!run)
         return;
     nh_precise_stepper_free(run->stepper);
-    free_tapes(&run->tapes);
+    nh_precise_free_tapes(&run->tapes);
     nh_system_free(run->system);
     free(run->row);
     free(run->values);

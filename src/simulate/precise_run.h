@@ -1,4 +1,5 @@
-/* A trajectory of quadruple precision under way: what precise_run.c and precise_start.c share. */
+/* A trajectory of quadruple precision under way: what precise_run.c, precise_start.c and
+ * precise_tapes.c share. */
 #ifndef NH_SIMULATE_PRECISE_RUN_H
 #define NH_SIMULATE_PRECISE_RUN_H
 
@@ -13,6 +14,10 @@ typedef struct nh_precise_tapes {
     nh_precise *constant[NH_FN_COUNT];
     nh_precise *slots; /* enough for each of them */
 } nh_precise_tapes;
+/* To be freed also after failures. */
+nh_status nh_precise_create_tapes(nh_precise_tapes *tapes, const nh_system *system,
+                                  nh_fn_set functions, nh_report *report);
+void nh_precise_free_tapes(nh_precise_tapes *tapes);
 
 /* Where functions are evaluated, and how: t, q[n], v[n], u[inputs]. */
 typedef struct nh_precise_place {

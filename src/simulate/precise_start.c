@@ -18,14 +18,6 @@
 
 enum { CORRECTIONS_MAX = 40 };
 
-nh_precise *nh_precise_numbers(size_t count)
-{
-    nh_precise *numbers = aligned_alloc(16, (count + 1) * sizeof *numbers);
-    if (numbers)
-        memset(numbers, 0, (count + 1) * sizeof *numbers);
-    return numbers;
-}
-
 /* ---- rotations ---- */
 
 static int rotation_at(const nh_system *system, int coordinate)
