@@ -100,8 +100,8 @@ static void print_verified(const run_job *job, int width)
     const nh_verified *v = &job->verified;
     const int left = nh_sensitivity_variables(s) - v->checked;
     if (v->worst < 0) {
-        printf("  %-*s  nothing: values of inputs and turns are not compared with differences\n",
-               width, "verified");
+        printf("  %-*s  nothing: no command gives starts with other values of these alone\n", width,
+               "verified");
         return;
     }
     printf("  %-*s  differences of the program are within %.2g, relative; least so by %s\n", width,

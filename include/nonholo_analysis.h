@@ -578,8 +578,8 @@ NH_API const char *nh_fit_remark(const nh_fit *f, int index);
 /* Checks derivatives of an end state, derivative[outputs][variables] of nh_sensitivity_values,
  * against central differences of the program, extrapolated from two increments; of several
  * increments the best counts, since each is wrong by truncation or by round-off. It takes four runs
- * or more for each parameter and start value. Values of inputs, turns of rotations, and start
- * values that no start options give are left out. */
+ * or more for each variable. Start values that no start options give, as a single rate of a body
+ * with constraints, are left out. */
 typedef struct nh_verified {
     double difference; /* the largest, relative to the largest entry of the column or 1 */
     int worst;         /* the variable; -1: none was checked */

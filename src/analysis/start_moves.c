@@ -419,41 +419,25 @@ static bool any(const bool *chosen, int count)
     return false;
 }
 
-/* As the start itself was moved. The velocities, too, belong to positions that have moved. */
-static nh_status move_as_start(nh_start_moves *s, const nh_start_cause *cause, nh_selection may,
-                               double *dz, int *worst, nh_report *report)
+/* Positions or velocities, as the start itself was moved (`solved`: by what), and then, where
+ * constraints do not hold yet, to the nearest ones. */
+static nh_status move_level(nh_start_moves *s, const nh_start_cause *cause, nh_level level,
+                            const bool *solved, const bool *rest, double *dz, int *worst,
+                            nh_report *report)
 {
-    nh_status status = NH_OK;
+    const bool positions = level == NH_POSITIONS;
     double *from = s->room;
-    if (any(may.q, s->coordinates))
-        status = nh_nearest_moves_find(s, NH_POSITIONS, may.q, s->given, s->z, dz, worst, report);
-    if (status == NH_OK)
-        status = follow_inputs(s, cause, dz, report);
-    memcpy(from, s->z, s->size * sizeof *from);
-    memcpy(from + s->n, s->given + s->n, (size_t)s->n * sizeof *from);
-    if (status == NH_OK && *worst < 0 && any(may.v, s->n))
-        status = nh_nearest_moves_find(s, NH_VELOCITIES, may.v, from, s->z, dz, worst, report);
-    return status;
-}
-
-/* From the state of the start to the nearest one, where constraints do not hold yet. */
-static nh_status move_to_nearest(nh_start_moves *s, const nh_start_cause *cause, nh_selection may,
-                                 double *dz, int *worst, nh_report *report)
-{
-    bool satisfied;
+    bool satisfied = true;
     nh_status status = NH_OK;
-    for (int level = NH_POSITIONS; level <= NH_VELOCITIES && status == NH_OK; level++) {
-        status = check(s, (nh_level)level, dz, &satisfied, report);
-        if (status == NH_OK && !satisfied)
-            status =
-                nh_nearest_moves_find(s, (nh_level)level, level == NH_POSITIONS ? may.q : may.v,
-                                      s->z, s->z, dz, worst, report);
-        if (status == NH_OK)
-            status = follow_inputs(s, cause, dz, report);
-        if (*worst >= 0)
-            break;
-    }
-    return status;
+    memcpy(from, positions ? s->given : s->z, s->size * sizeof *from);
+    memcpy(from + s->n, s->given + s->n, (size_t)s->n * sizeof *from);
+    if (solved && any(solved, positions ? s->coordinates : s->n))
+        status = nh_nearest_moves_find(s, level, solved, from, s->z, dz, worst, report);
+    if (status == NH_OK && *worst < 0)
+        status = check(s, level, dz, &satisfied, report);
+    if (status == NH_OK && !satisfied)
+        status = nh_nearest_moves_find(s, level, rest, s->z, s->z, dz, worst, report);
+    return status == NH_OK ? follow_inputs(s, cause, dz, report) : status;
 }
 
 static nh_status project(nh_start_moves *s, const nh_start_cause *cause, double *dz,
@@ -461,24 +445,26 @@ static nh_status project(nh_start_moves *s, const nh_start_cause *cause, double 
 {
     const bool varied = cause->position > 0 || cause->velocity > 0;
     const bool projects = s->how.project || s->how.keep || s->how.solve;
-    const size_t states = (size_t)(s->coordinates + s->n);
+    const size_t q = (size_t)s->coordinates, states = q + (size_t)s->n;
     int worst = -1;
-    bool *space = malloc(states + 1);
-    nh_selection may = {space, space + s->coordinates};
+    bool *space = malloc(2 * states + 1);
+    nh_selection solved = {space, space + q}, rest = {space + states, space + states + q};
     if (!space)
         return nh_fail_memory(report);
     nh_status status = follow_inputs(s, cause, dz, report);
-    memcpy(space, s->may.q, states); /* q and v are one array */
-    leave_varied(s, cause, may);
-    if (status == NH_OK && !(varied && projects))
-        status = move_as_start(s, cause, may, dz, &worst, report);
+    memcpy(solved.q, s->may.q, states); /* q and v are one array */
+    memcpy(rest.q, s->project.q, states);
     if (varied)
-        memset(space, 1, states);
-    else
-        memcpy(space, s->project.q, states);
-    leave_varied(s, cause, may);
+        memset(rest.q, 1, states);
+    leave_varied(s, cause, solved);
+    leave_varied(s, cause, rest);
+    const bool solves = !(varied && projects);
+    if (status == NH_OK)
+        status = move_level(s, cause, NH_POSITIONS, solves ? solved.q : NULL, rest.q, dz, &worst,
+                            report);
     if (status == NH_OK && worst < 0)
-        status = move_to_nearest(s, cause, may, dz, &worst, report);
+        status = move_level(s, cause, NH_VELOCITIES, solves ? solved.v : NULL, rest.v, dz, &worst,
+                            report);
     free(space);
     if (status == NH_OK && worst >= 0)
         status = nh_fail(report, NH_BAD_ARGUMENT, "%s determines it",

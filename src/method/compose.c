@@ -72,9 +72,9 @@ static const composition *find(const char *name, nh_report *report)
         nh_suggest_offer(&near, compositions[i].name);
     }
     nh_fail(report, NH_BAD_ARGUMENT, "unknown composition '%s'%s", name,
-            near.best ? nh_suggest_end(&near).text
-                      : "; the compositions are triple-jump, suzuki, yoshida6, yoshida8 and "
-                        "kahan-li8, and lists of different methods as in dla:1/2, gauss:1/2");
+            *near.best ? nh_suggest_end(&near).text
+                       : "; the compositions are triple-jump, suzuki, yoshida6, yoshida8 and "
+                         "kahan-li8, and lists of different methods as in dla:1/2, gauss:1/2");
     return NULL;
 }
 

@@ -139,8 +139,8 @@ static nh_status unknown_method(const char *name, nh_report *report)
     for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
         nh_suggest_offer(&near, aliases[i].name);
     return nh_fail(report, NH_BAD_ARGUMENT, "unknown method '%s'%s", name,
-                   near.best ? nh_suggest_end(&near).text
-                             : "; 'nonholo methods' lists the methods");
+                   *near.best ? nh_suggest_end(&near).text
+                              : "; 'nonholo methods' lists the methods");
 }
 
 /* Steps of a symmetric method may follow the pace of the motion. */

@@ -70,7 +70,7 @@ static int read_word(nh_parser *p, const char *what, name_of *name, int count, u
     for (int i = 0; i < count; i++)
         if (wanted & (1u << i))
             nh_suggest_offer(&suggest, name(i));
-    if (word && suggest.best)
+    if (word && *suggest.best)
         p->lexer.status = nh_fail_at(p->lexer.report, p->lexer.source, token.place,
                                      "unknown word '%s'%s", word, nh_suggest_end(&suggest).text);
     else

@@ -125,8 +125,8 @@ static void unknown_event(nh_builder *b, const nh_ast *event)
         nh_suggest_offer(&suggest, b->problem->event[i].name);
     b->x.status =
         nh_fail_at(b->report, &b->model->source, event->place, "there is no event '%s'%s", name,
-                   suggest.best ? nh_suggest_end(&suggest).text
-                                : "; expected the name of an 'event' statement");
+                   *suggest.best ? nh_suggest_end(&suggest).text
+                                 : "; expected the name of an 'event' statement");
 }
 
 /* The events that a `when` refers to: NAME[3], NAME[i] in a loop over i, or all that are called

@@ -138,9 +138,9 @@ static nh_status unknown_model(const char *name, nh_report *report)
     nh_suggest suggest = nh_suggest_begin(name);
     for (int i = 0; i < nh_shipped_model_total; i++)
         nh_suggest_offer(&suggest, nh_shipped_models[i].name);
-    for (int i = 0; i < nh_shipped_model_total && !suggest.best && strlen(name) > 2; i++)
+    for (int i = 0; i < nh_shipped_model_total && !*suggest.best && strlen(name) > 2; i++)
         if (strstr(nh_shipped_models[i].name, name)) /* the name contains it, as in 'sleigh' */
-            suggest.best = nh_shipped_models[i].name;
+            snprintf(suggest.best, sizeof suggest.best, "%s", nh_shipped_models[i].name);
     return nh_fail(report, NH_BAD_ARGUMENT,
                    "there is no model '%.100s'%s\n'nonholo models' lists the models; a file is "
                    "given by a path "

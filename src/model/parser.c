@@ -106,8 +106,8 @@ static const struct keyword *find_keyword(nh_parser *p)
     nh_short_forms_offer(&suggest);
     p->lexer.status =
         nh_fail_at(p->lexer.report, p->lexer.source, token.place, "unknown statement '%s'%s", word,
-                   suggest.best ? nh_suggest_end(&suggest).text
-                                : "; expected one such as 'parameter' or 'lagrangian'");
+                   *suggest.best ? nh_suggest_end(&suggest).text
+                                 : "; expected one such as 'parameter' or 'lagrangian'");
     return NULL;
 }
 

@@ -150,7 +150,7 @@ static void unknown_part(reader *r, const nh_short *s, uint64_t wanted)
     for (int i = 0; i < NH_SHORT_PARTS; i++)
         if ((wanted & NH_SHORT_BIT(i)))
             nh_suggest_offer(&suggest, part_names[i]);
-    if (word && suggest.best)
+    if (word && *suggest.best)
         FAIL_HERE(r, token.place, "'%s' has no part '%s'%s", forms[s->kind].word, word,
                   nh_suggest_end(&suggest).text);
     else
@@ -413,8 +413,8 @@ static void refuse_drawing(reader *r, const nh_passage *passage, const nh_short 
         place.column += (int)(word - (r->outline->source->text + passage->slice.from));
     if (part)
         FAIL_HERE(r, place, "'%s' is no shape in which '%s' can be drawn%s", unknown, part->name,
-                  suggest.best ? nh_suggest_end(&suggest).text
-                               : "; expected 'none' or one such as 'box' or 'ball'");
+                  *suggest.best ? nh_suggest_end(&suggest).text
+                                : "; expected 'none' or one such as 'box' or 'ball'");
     else
         FAIL_HERE(r, place, "no body, wheel or blade is called '%s'%s", unknown,
                   nh_suggest_end(&suggest).text);

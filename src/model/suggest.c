@@ -1,9 +1,10 @@
 /* Suggestions for misspelt names ("did you mean ...?"). The distance of two names counts letters
  * inserted, omitted, replaced, or swapped with the next one (Damerau); a difference in case counts
- * as half an error. */
+ * as half an error. Where nothing is near, the beginning of a name counts: J for Jay. */
 #include "model/suggest.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,12 +41,23 @@ static size_t distance(const char *a, const char *b)
     return table[n % 3][m];
 }
 
+/* One error in three letters, but at least one, still counts as a misspelling. */
+static size_t most_errors(const char *wanted)
+{
+    const size_t letters = strlen(wanted);
+    return (letters < 3 ? 1 : letters / 3) * STEP;
+}
+
+/* Whether the shorter one is at least a third of the other, and its beginning. */
+static bool begins(const char *a, const char *b)
+{
+    const size_t n = strlen(a), m = strlen(b), shorter = least(n, m);
+    return shorter > 0 && 3 * shorter >= (n > m ? n : m) && strncmp(a, b, shorter) == 0;
+}
+
 nh_suggest nh_suggest_begin(const char *wanted)
 {
-    /* One error in three letters, but at least one, still counts as a misspelling. */
-    size_t letters = strlen(wanted);
-    size_t errors = letters < 3 ? 1 : letters / 3;
-    return (nh_suggest){wanted, NULL, errors * STEP + 1};
+    return (nh_suggest){.wanted = wanted, .distance = most_errors(wanted) + 2};
 }
 
 void nh_suggest_offer(nh_suggest *s, const char *candidate)
@@ -55,8 +67,12 @@ void nh_suggest_offer(nh_suggest *s, const char *candidate)
     size_t d = distance(s->wanted, candidate);
     /* Names with nothing in common are not misspellings, however short they are. */
     size_t longest = strlen(s->wanted) > strlen(candidate) ? strlen(s->wanted) : strlen(candidate);
+    const size_t most = most_errors(s->wanted);
+    if (d > most && !begins(s->wanted, candidate))
+        return;
+    d = least(d, most + 1);
     if (d < s->distance && d < longest * STEP) {
-        s->best = candidate;
+        snprintf(s->best, sizeof s->best, "%s", candidate);
         s->distance = d;
     }
 }
@@ -64,7 +80,7 @@ void nh_suggest_offer(nh_suggest *s, const char *candidate)
 nh_suggest_text nh_suggest_end(const nh_suggest *s)
 {
     nh_suggest_text out = {""};
-    if (s->best)
+    if (*s->best)
         snprintf(out.text, sizeof out.text, "; did you mean '%s'?", s->best);
     return out;
 }

@@ -5,10 +5,10 @@
 #include <stddef.h>
 
 /* The nearest of several names to a misspelt one. Begin with nh_suggest_begin, then offer every
- * candidate; `best` is NULL if none is near enough. Ties go to the candidate offered first. */
+ * candidate; `best` is "" if none is near enough. Ties go to the candidate offered first. */
 typedef struct nh_suggest {
     const char *wanted;
-    const char *best;
+    char best[65];
     size_t distance;
 } nh_suggest;
 

@@ -24,6 +24,11 @@ bool nh_event_walk_fails(nh_event_walk *k, int status, int event, double t)
         status = NH_FAILED_UNRESOLVED;
         event = k->w->unresolved - 1;
         k->w->unresolved = 0;
+    } else if (k->w->grazed) {
+        status = NH_FAILED_GRAZING;
+        event = k->w->grazed - 1;
+        t = k->w->grazed_at;
+        k->w->grazed = 0;
     }
     *k->f = (nh_step_failure){status, k->index, k->member, event, t};
     return false;
@@ -357,7 +362,7 @@ bool nh_event_walk_happen(nh_event_walk *k, int first, const double *from, const
 bool nh_event_walk_look(nh_event_walk *k, double *from, double *to, double until, int *event)
 {
     *event = -1;
-    if (!nh_crossings_find(k->run, k->kept, from, to))
+    if (!nh_crossings_find(k->run, k->kept, from, to, until))
         return nh_event_walk_fails(k, NH_KERNEL_NOT_CONVERGED, 0, from[NODE_T]);
     if (k->w->roots > 0)
         *event = pass_events(k, from, to, until);

@@ -296,7 +296,7 @@ static bool begin_nodes(nh_event_walk *k)
     if (k->kept[KEPT_NODES] == 2) { /* an own step that went beyond this state */
         nh_crossings_values(w, from, w->value[0]);
         nh_crossings_values(w, to, w->value[1]);
-        if (!nh_crossings_find(k->run, k->kept, from, to))
+        if (!nh_crossings_find(k->run, k->kept, from, to, t))
             return nh_event_walk_fails(k, NH_KERNEL_NOT_CONVERGED, 0, t);
         nh_event_walk_take_sides(k, (t - from[NODE_T]) / (to[NODE_T] - from[NODE_T]));
     }

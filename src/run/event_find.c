@@ -28,13 +28,22 @@ static const double near = 1e-3;      /* an extremum this close to zero is compu
 
 /* ---- pieces ---- */
 
+/* An event that changes or ends the motion, and touches zero, leaves no derivatives: the slightest
+ * change decides whether it happens. */
 static void remark_touch(nh_search *s, nh_search_point p)
 {
     char where[160];
-    if (nh_crossings_is_watched(s->w, s->event))
+    const double t = s->from[NODE_T] + p.x * s->h;
+    if (nh_crossings_is_watched(s->w, s->event) || t > s->until)
         return;
-    nh_print(where, sizeof where, "'%.80s' (t = %.12g)", nh_crossings_name(s->w, s->event),
-             s->from[NODE_T] + p.x * s->h);
+    if ((s->run->tangents || s->run->journal) && (s->w->acts[s->event] || s->w->ends[s->event])) {
+        s->w->grazed = 1 + s->event;
+        s->w->grazed_at = t;
+        s->w->grazing_rate = p.rate / s->h;
+        s->failed = true;
+        return;
+    }
+    nh_print(where, sizeof where, "'%.80s' (t = %.12g)", nh_crossings_name(s->w, s->event), t);
     if (!nh_remarks_add(&s->run->remarks, "touch",
                         "events are not counted where they reach zero without changing sign: %s",
                         where))
@@ -416,13 +425,14 @@ static int by_place(const void *a, const void *b)
     return x->x != y->x ? (x->x > y->x) - (x->x < y->x) : x->event - y->event;
 }
 
-bool nh_crossings_find(nh_run *run, double *kept, double *from, double *to)
+bool nh_crossings_find(nh_run *run, double *kept, double *from, double *to, double until)
 {
     nh_crossings *w = run->crossings;
     nh_search s = {.run = run,
                    .w = w,
                    .from = from,
                    .to = to,
+                   .until = until,
                    .h = to[NODE_T] - from[NODE_T],
                    .sloped = w->own || w->needs_slope};
     w->roots = 0;

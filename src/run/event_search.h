@@ -15,6 +15,7 @@ typedef struct nh_search {
     nh_crossings *w;
     double *from, *to;
     double h;                 /* t(to) - t(from) */
+    double until;             /* later touches are remarked later */
     int event, effort, asked; /* `asked`: the effort when the caller was asked whether to go on */
     double side;              /* sign of g after the zeros found so far */
     double first;             /* where the search begins */

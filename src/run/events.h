@@ -88,6 +88,8 @@ struct nh_crossings {
     double *reported;      /* [members][2]: how many events were reported, and which is to end it */
     double *blocks_before; /* states of all members before the current chunk */
     int unresolved;        /* 1 + the event whose zeros cannot be told apart; 0: none */
+    int grazed;            /* 1 + the event that only touches zero where derivatives are wanted */
+    double grazed_at, grazing_rate; /* when, and the rate of its function */
     bool no_memory;
     bool stopped; /* a function asked to stop */
     void *user;
@@ -158,8 +160,9 @@ void nh_crossings_slope(nh_crossings *w, double *node);
  * false if that is not possible. */
 bool nh_crossings_between(nh_run *run, const double *from, const double *to, double x);
 /* Finds all changes of sign in an interval, in order, into w->root; sides are those at its first
- * node. False if the method fails. */
-bool nh_crossings_find(nh_run *run, double *kept, double *from, double *to);
+ * node. False if the method fails, or where one only touches zero, up to a time, and derivatives
+ * are wanted. */
+bool nh_crossings_find(nh_run *run, double *kept, double *from, double *to, double until);
 
 typedef struct nh_event_walk { /* a member between two steps of the run */
     nh_run *run;

@@ -115,7 +115,7 @@ static nh_status describe_grazing(const nh_run *run, const nh_step_failure *f, c
         report, NH_NOT_CONVERGED,
         "%st = %.10g: the event '%s' only grazes zero (the rate of its function is %.2g), so the "
         "state there has no derivatives; end the run before it, or change the start a little",
-        who, f->residual, nh_run_event_name(run, f->iterations), run->tangents->event_rate);
+        who, f->residual, nh_run_event_name(run, f->iterations), run->crossings->grazing_rate);
     if (report) {
         report->step = f->index + 1;
         report->time = f->residual;

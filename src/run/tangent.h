@@ -35,7 +35,6 @@ struct nh_tangent {
     double *normals;                   /* for jumps of velocities: B, 0; d, k; two velocities */
     nh_tangent_table *table;           /* [count] */
     double *met, *after, *met_time;    /* of the last event: blocks before and after it, [passes] */
-    double event_rate;                 /* of its function */
     bool meets;                        /* they are known */
     bool tells;                        /* an event is being told: derivatives are those there */
     double told_at;                    /* its time */

@@ -218,7 +218,7 @@ static bool meet(nh_run *run, int event, const double *from, const double *at, d
     take_node(run, at, longer);
     event_moves(run, event, at, from_moves, met, by_state);
     event_moves(run, event, at, one, longer, by_length);
-    t->event_rate = by_length[1];
+    run->crossings->grazing_rate = by_length[1];
     if (!(fabs(by_length[1]) > grazing * least))
         return false;
     for (int d = 0; d < WIDTH; d++) {

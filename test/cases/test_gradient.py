@@ -155,9 +155,23 @@ def case_families_of_parameters(program, folder):
 
 
 def case_derivatives_are_verified_by_differences(program, folder):
-    for model in "ball-in-bowl", "fourbar-skate", "chaplygin-sleigh", "two-wheeled-robot", "pendulum-cvt", "knife-edge":
-        found = program.json("run", model, "--sensitivity", "all", "--verify", "--method", "gauss:stages=2", "--step", "0.01", "--steps", "5")
+    """All variables are compared: also turns, rates of bodies without constraints, and values of tables."""
+    turns = written(folder, "model turns\nparameter k = 1.3\nrotation R\ncoordinate x\nrotation S\nlet w = body(R), u = body(S)\n"
+                            "lagrangian (w[1]^2 + 2*w[2]^2 + 3*w[3]^2 + u[1]^2 + 2*u[2]^2 + u[3]^2 + x'^2)/2 - k*x*R[1,3] - R[3,3]*S[1,3]\n"
+                            "start body(R) = (0.3, 1, 0.2), x = 0.4, body(S) = (1, 0.2, -0.5)\n")
+    # positions move to the nearest ones, velocities as `start solve` says
+    solves = written(folder, "model solves\nparameter m = 1.3, l = 1.1\ncoordinate x, y, z, s\n"
+                             "lagrangian (x'^2 + 2*y'^2 + m*z'^2 + s'^2)/2 - 9.81*z - s^2 - x*s\n"
+                             "constraint rod: x^2 + y^2 + z^2 = l^2\nconstraint drive: s' = x*y' - 0.3*y*x'\n"
+                             "start x = 0.3, y = 0.4, z = -sqrt(l^2 - 0.25), s = 0.2, x' = 0.5, y' = -0.2\nstart solve z', s'\n")
+    tables = [word for kind, points in (("push:spline", "0 0.5; 0.3 -0.2; 1 0.4"), ("torque:linear", "0 0.2; 0.02 0.1"))
+              for word in ("--input", f"{kind}=[{points}]")]
+    shipped = ["ball-in-bowl", "fourbar-skate", "chaplygin-sleigh", "two-wheeled-robot", "pendulum-cvt", "knife-edge"]
+    for model, more, count in [(name, [], None) for name in shipped] + [(turns, [], 15), (solves, [], 8), (STEERED, tables, 15)]:
+        found = program.json("run", model, "--sensitivity", "all", "--verify", "--method", "gauss:stages=2", "--step", "0.01", "--steps", "5", *more)
         check(found["verify"]["difference"] < 1e-9, f"{model}: {found['verify']}")
+        if count:
+            same(found["verify"]["checked"], count, model)
 
 
 def case_remarks(program, folder):
@@ -169,6 +183,19 @@ def case_remarks(program, folder):
             for command in ("run", path, "--sensitivity", "k"), ("gradient", path, "--of", "x", "--by", "k"):
                 remarks = [text for text in program.json(*command, "--time", time, *how)["remarks"] if "derivatives" in text]
                 check(bool(remarks) == bool(expected) and all(expected in text for text in remarks), f"{command}: {remarks}")
+
+
+def case_events_that_only_touch(program, folder):
+    """A ball that just reaches the ceiling: derivatives end there, those of the time before are kept; the run goes on."""
+    ceiling = written(folder, "model ceiling\nparameter g = 8, h = 1\ncoordinate y\nlagrangian y'^2/2 - g*y\n"
+                              "event top: y - h rising\nwhen top: y' = -y'\nstart y' = 4\n")
+    for how in (), ("--method", "rk4", "--step", "0.3"):
+        for command in ("run", ceiling, "--sensitivity", "h"), ("gradient", ceiling, "--of", "y", "--by", "h"):
+            done = program(*command, "--time", "1", *how)
+            same(done.returncode, 1, done.stderr)
+            check("t = 0.5: the event 'top' only grazes zero (the rate of its function is" in done.stderr, done.stderr)
+            same(program(*command, "--time", "0.4", *how).returncode, 0)
+        check("'top' (t = 0.5)" in program("run", ceiling, "--time", "1", *how).stderr, "a remark without derivatives")
 
 
 def case_own_steps_at_fine_tolerances(program, folder):
