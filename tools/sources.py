@@ -37,7 +37,7 @@ lists = {
     "methods": lambda: methods,
     "kernels": lambda: set(kernels) - staged,
     "kernels-of-stages": lambda: staged,
-    "dual": lambda: {f[len("src/"):] for f in kernels + ["src/code/interpret.c"]},
+    "dual": lambda: {f[len("src/"):] for f in kernels},
     "precise": lambda: set(kernels) | {precise_step, "src/code/interpret.c", "src/base/quadrature.c", "src/base/dense.c"},
     "kernel-headers": lambda: glob.glob("src/kernel/*.h") + glob.glob("src/method/*.h") + glob.glob("src/system/callback*.h") + ["src/base/dense.c"],
     "rooms": lambda: rooms - once - text,

@@ -121,18 +121,21 @@ static nh_fused argument_of(nh_fuser *j, const nh_tape_input *input, nh_fuse_arg
     }
 }
 
+void nh_fuse_instruction(nh_fuser *j, const nh_instruction *x, nh_fused *value)
+{
+    value[x->to] = x->op == NH_OP_COPY
+                       ? value[x->a]
+                       : nh_fuse_operation(j, (nh_op)x->op, value[x->a], value[x->b], value[x->c]);
+    if (nh_ops[x->op].results > 1)
+        value[x->c] = find(j, (node){SECOND, value[x->to], 0, 0});
+}
+
 static void put_values(nh_fuser *j, const nh_tape *t, nh_fused *value)
 {
     for (size_t i = 0; i < t->constants; i++)
         value[t->inputs + i] = nh_fuse_constant(j, t->constant[i]);
-    for (size_t i = 0; i < t->instructions; i++) {
-        const nh_instruction *x = t->code + i;
-        value[x->to] = x->op == NH_OP_COPY ? value[x->a]
-                                           : nh_fuse_operation(j, (nh_op)x->op, value[x->a],
-                                                               value[x->b], value[x->c]);
-        if (nh_ops[x->op].results > 1)
-            value[x->c] = find(j, (node){SECOND, value[x->to], 0, 0});
-    }
+    for (size_t i = 0; i < t->instructions; i++)
+        nh_fuse_instruction(j, t->code + i, value);
 }
 
 void nh_fuse_values(nh_fuser *j, const nh_tape *t, nh_fused *value)
@@ -167,7 +170,8 @@ typedef struct ending {
     uint32_t *number; /* of every node */
 } ending;
 
-/* Every output is computed by an instruction of its own. */
+/* Every output is computed by an instruction of its own. With `in_place` these are copies, after
+ * everything has been read. */
 static bool put_outputs(nh_fuser *j, nh_tape *t, const nh_fused *outputs, size_t count)
 {
     bool *taken = calloc(j->nodes + 1, sizeof *taken);
@@ -175,12 +179,15 @@ static bool put_outputs(nh_fuser *j, nh_tape *t, const nh_fused *outputs, size_t
     for (size_t i = 0; taken && t->output && i < count; i++) {
         nh_fused from = outputs[i];
         const uint32_t op = j->node[from].op;
-        if (taken[from] || op == ARGUMENT || op == CONSTANT)
-            from = append(j, (node){NH_OP_COPY, from, 0, 0});
-        else
+        const bool made = op != ARGUMENT && op != CONSTANT;
+        if (made && !taken[from] && !t->in_place)
             taken[from] = true;
+        else if (!made || !t->in_place)
+            from = append(j, (node){NH_OP_COPY, from, 0, 0});
         t->output[i] = from;
     }
+    for (size_t i = 0; taken && t->output && t->in_place && i < count; i++)
+        t->output[i] = append(j, (node){NH_OP_COPY, t->output[i], 0, 0});
     t->outputs = count;
     const bool ok = taken && t->output && !j->failed;
     free(taken);
@@ -255,7 +262,7 @@ static void put_instructions(ending *w)
         t->output[i] = w->number[t->output[i]];
 }
 
-static bool make(nh_fuser *j, nh_tape *t, const nh_fused *outputs, size_t count)
+static bool make(nh_fuser *j, nh_tape *t, const nh_fused *outputs, size_t count, bool in_loops)
 {
     if (j->failed || !put_outputs(j, t, outputs, count))
         return false;
@@ -272,8 +279,8 @@ static bool make(nh_fuser *j, nh_tape *t, const nh_fused *outputs, size_t count)
         note_reads(&w);
         put_arguments(&w);
         put_instructions(&w);
-        ok = nh_tape_in_order(&schedule, t) && nh_tape_place(t, &schedule) &&
-             nh_tape_note_last_reads(t);
+        ok = (in_loops ? nh_tape_roll(&schedule, t) : nh_tape_in_order(&schedule, t)) &&
+             nh_tape_place(t, &schedule) && nh_tape_note_last_reads(t);
     }
     nh_schedule_free(&schedule);
     free(w.is_read);
@@ -281,12 +288,15 @@ static bool make(nh_fuser *j, nh_tape *t, const nh_fused *outputs, size_t count)
     return ok;
 }
 
-nh_tape *nh_fuse_end(nh_fuser *j, const nh_fused *outputs, size_t count)
+static nh_tape *end(nh_fuser *j, const nh_fused *outputs, size_t count, bool in_loops,
+                    bool in_place)
 {
     if (!j)
         return NULL;
-    nh_tape *tape = count > 0 ? calloc(1, sizeof *tape) : NULL;
-    if (tape && !make(j, tape, outputs, count)) {
+    nh_tape *tape = count > 0 || in_loops ? calloc(1, sizeof *tape) : NULL;
+    if (tape)
+        tape->in_place = in_place;
+    if (tape && !make(j, tape, outputs, count, in_loops)) {
         nh_tape_free(tape);
         tape = NULL;
     }
@@ -294,4 +304,14 @@ nh_tape *nh_fuse_end(nh_fuser *j, const nh_fused *outputs, size_t count)
     free(j->known);
     free(j);
     return tape;
+}
+
+nh_tape *nh_fuse_end(nh_fuser *j, const nh_fused *outputs, size_t count)
+{
+    return end(j, outputs, count, false, false);
+}
+
+nh_tape *nh_fuse_end_function(nh_fuser *j, const nh_fused *outputs, size_t count, bool in_place)
+{
+    return end(j, outputs, count, true, in_place);
 }

@@ -29,8 +29,15 @@ void nh_fuse_tape(nh_fuser *fuser, const nh_tape *tape, nh_fuse_arguments argume
 /* Computes a tape from the new tape's own arguments: all of its values. */
 void nh_fuse_values(nh_fuser *fuser, const nh_tape *tape, nh_fused *value);
 
+/* Computes one instruction, given the values of the tape before it. */
+void nh_fuse_instruction(nh_fuser *fuser, const nh_instruction *x, nh_fused *value);
+
 /* The tape that returns these values, to be freed by the caller; NULL if out of memory. Frees the
  * fuser. Without outputs it only does that, and returns NULL. */
 nh_tape *nh_fuse_end(nh_fuser *fuser, const nh_fused *outputs, size_t count);
+/* The same, also without outputs; with loops, where they pay, or with `in_place` as nh_tape_lower
+ * has it. */
+nh_tape *nh_fuse_end_function(nh_fuser *fuser, const nh_fused *outputs, size_t count,
+                              bool in_place);
 
 #endif

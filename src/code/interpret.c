@@ -47,11 +47,7 @@ int OF_VARIANT(nh_interpret)(const void *self, int fn, double t, const void *q, 
 {
     const nh_interpreter *in = (const nh_interpreter *)self;
     const nh_tape *tape = in->tape[fn];
-#ifdef NH_DUAL
-    real time = in->time ? *(const real *)in->time : broadcast(t);
-#else
     real time = broadcast(t);
-#endif
     real *to = (real *)out;
     real *const base[NH_PLACE_ARRAYS] = {[NH_TIME] = &time,
                                          [NH_Q] = (real *)q,

@@ -13,8 +13,7 @@
 typedef struct nh_interpreter {
     const nh_tape *tape[NH_CALLS];
     void *slots[NH_CALLS];
-    const void *time; /* with derivatives: the time as a `real` (dual.h) */
-    int missing;      /* 1 + the function that was called without a tape, or 0: nh_call_missing */
+    int missing; /* 1 + the function that was called without a tape, or 0: nh_call_missing */
 } nh_interpreter;
 
 /* Takes the place of functions without a tape: records the call and returns -1. */
@@ -31,6 +30,7 @@ typedef nh_op_function *const nh_op_functions[NH_OP_COUNT];
     nh_call_fn nh_interpret_##variant;                                                             \
     extern nh_op_functions nh_op_functions_##variant;
 NH_EACH_VARIANT(NH_DECLARE_INTERPRETER)
+NH_EACH_UNIFORM(NH_DECLARE_INTERPRETER)
 nh_call_fn *nh_interpreter_of(nh_variant variant);
 
 #endif

@@ -382,7 +382,8 @@ static nh_op_function *const *operations_of(nh_variant variant)
 {
 #define ADDRESS(name) nh_op_functions_##name,
     static nh_op_function *const *const operations[NH_VARIANTS] = {NH_EACH_VARIANT(ADDRESS)};
-    return operations[variant];
+    static nh_op_function *const *const uniform[] = {NH_EACH_UNIFORM(ADDRESS)};
+    return variant == NH_FORWARD ? uniform[nh_variant_here() != NH_BASE_ONE] : operations[variant];
 }
 
 static bool wanted(const nh_interpreter *in, nh_variant variant)
@@ -391,8 +392,9 @@ static bool wanted(const nh_interpreter *in, nh_variant variant)
     size_t lines = 0;
     for (int fn = 0; fn < NH_CALLS; fn++)
         lines += in->tape[fn] ? in->tape[fn]->lines : 0;
-    return (variant == NH_AVX_ONE || variant == NH_WIDE) && lines <= LINES_MAX &&
-           !(asked && strcmp(asked, "0") == 0);
+    const bool has_avx = variant == NH_FORWARD ? nh_variant_here() != NH_BASE_ONE
+                                               : variant == NH_AVX_ONE || variant == NH_WIDE;
+    return has_avx && lines <= LINES_MAX && !(asked && strcmp(asked, "0") == 0);
 }
 
 /* Copies the code to its own memory, which can then be executed but not written. */

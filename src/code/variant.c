@@ -109,5 +109,6 @@ nh_call_fn *nh_interpreter_of(nh_variant variant)
 {
 #define ADDRESS(name) nh_interpret_##name,
     static nh_call_fn *const interpreter[NH_VARIANTS] = {NH_EACH_VARIANT(ADDRESS)};
-    return interpreter[variant];
+    static nh_call_fn *const uniform[] = {NH_EACH_UNIFORM(ADDRESS)};
+    return variant == NH_FORWARD ? uniform[nh_variant_here() != NH_BASE_ONE] : interpreter[variant];
 }

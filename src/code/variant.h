@@ -19,6 +19,13 @@ enum { NH_LANES = 4 };
 #define NH_EACH_VARIANT(X, ...) X(base1, ##__VA_ARGS__) X(base4, ##__VA_ARGS__)
 #endif
 
+/* Those for tapes that compute with derivatives (forward.h): four lanes, one of the levels. */
+#ifdef NH_HAVE_AVX2_VARIANTS
+#define NH_EACH_UNIFORM(X, ...) X(baseuniform, ##__VA_ARGS__) X(avxuniform, ##__VA_ARGS__)
+#else
+#define NH_EACH_UNIFORM(X, ...) X(baseuniform, ##__VA_ARGS__)
+#endif
+
 typedef enum nh_variant {
     NH_BASE_ONE,
 #ifdef NH_HAVE_AVX2_VARIANTS
@@ -26,7 +33,9 @@ typedef enum nh_variant {
 #endif
     NH_WIDE, /* at the higher level, if there are two */
     NH_VARIANTS,
-    NH_WIDER = NH_VARIANTS /* of emitted kernels only: two groups of lanes in a register */
+    NH_WIDER = NH_VARIANTS, /* of emitted kernels only: two groups of lanes in a register */
+    NH_FORWARD              /* no kernels: tapes over NH_LANES lanes, at the level of this machine,
+                               in which values are the same in all lanes */
 } nh_variant;
 
 /* The variant that this machine uses for one lane, and the one for several trajectories at once,

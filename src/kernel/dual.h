@@ -1,9 +1,11 @@
-/* `real` as a value and its derivatives in several directions: the third way to compile kernels and
- * the tape's interpreter, by a C++ compiler from the same sources (method/dual.cc).
+/* `real` as a value and its derivatives in several directions: the third way to compile kernels, by
+ * a C++ compiler from the same sources (method/dual_unit.cc.in).
  *
- * The value is in place 0 and gets the bits of one lane alone. The derivatives are in places 1 to
- * NH_TANGENTS; every operation computes them by its rule. What is not differentiable is
- * differentiated on the side that was taken. */
+ * A number is two registers. The first one holds the value in all of its places, where it gets the
+ * bits of one lane alone; the second one the derivatives, which every operation computes by its
+ * rule. So no operation has to move numbers between places, and the functions of the system are
+ * tapes over the same registers (code/forward.h). What is not differentiable is differentiated on
+ * the side that was taken. */
 #ifndef NH_KERNEL_DUAL_H
 #define NH_KERNEL_DUAL_H
 
@@ -16,8 +18,9 @@ extern "C" {
 }
 
 #define NH_DUAL 1
+#define NH_TIME_MOVES 1
 #ifndef NH_TANGENTS
-#define NH_TANGENTS 3
+#define NH_TANGENTS 4
 #endif
 #undef LANES
 #define LANES 1
@@ -42,17 +45,21 @@ namespace plain
 using plain::mask;
 using plain::trig_shift;
 
-enum { NH_PLACES = NH_TANGENTS + 1 };
 enum { NH_DUAL_UNKNOWNS_MAX = 1000 }; /* of Newton's method */
-typedef double places_ __attribute__((vector_size(NH_PLACES * 8), aligned(8)));
+typedef double places_ __attribute__((vector_size(NH_TANGENTS * 8), aligned(8)));
+
+static inline places_ everywhere_(double x)
+{
+    return places_{x, x, x, x};
+}
 
 struct real {
-    places_ x;
+    places_ x, d; /* the value; the derivatives */
     real() = default;
-    real(double value) : x{value}
+    real(double value) : x(everywhere_(value)), d{}
     {
     }
-    explicit real(places_ all) : x(all)
+    real(places_ value, places_ moves) : x(value), d(moves)
     {
     }
     /* where kernels of one lane look at a value */
@@ -61,12 +68,13 @@ struct real {
         return x[0];
     }
 };
+static_assert(NH_TANGENTS == 4 && sizeof(real) == 2 * NH_TANGENTS * sizeof(double));
 
 typedef decltype(places_{} < places_{}) mask_of_places;
 
 static inline places_ positive(places_ a)
 {
-    return a < 0 ? -a : a;
+    return (places_)((mask_of_places)a & 0x7fffffffffffffffLL);
 }
 
 typedef real scalar;
@@ -77,72 +85,98 @@ typedef real scalar;
 /* A value with the derivatives `rate` times those of a; and one of two arguments. */
 static inline real along(double value, double rate, real a)
 {
-    real r(a.x * rate);
-    r.x[0] = value;
-    return r;
+    return real(everywhere_(value), a.d * rate);
 }
 
 static inline real along(double value, double rate, real a, double other, real b)
 {
-    real r(a.x * rate + b.x * other);
-    r.x[0] = value;
-    return r;
+    return real(everywhere_(value), a.d * rate + b.d * other);
 }
 
 static inline real operator+(real a, real b)
 {
-    return real(a.x + b.x);
+    return real(a.x + b.x, a.d + b.d);
 }
 
 static inline real operator-(real a, real b)
 {
-    return real(a.x - b.x);
+    return real(a.x - b.x, a.d - b.d);
 }
 
 static inline real operator-(real a)
 {
-    return real(-a.x);
+    return real(-a.x, -a.d);
+}
+
+/* With one rounding where the machine can do that. */
+static inline places_ fused_(places_ a, places_ b, places_ c)
+{
+#if defined(__FMA__) && defined(__AVX__)
+    return __builtin_ia32_vfmaddpd256(a, b, c);
+#elif NH_HAS_FMA
+    places_ sum;
+    for (int i = 0; i < NH_TANGENTS; i++)
+        sum[i] = __builtin_fma(a[i], b[i], c[i]);
+    return sum;
+#else
+    return a * b + c;
+#endif
 }
 
 static inline real operator*(real a, real b)
 {
-    real r(a.x * b.x[0] + b.x * a.x[0]);
-    r.x[0] = a.x[0] * b.x[0];
-    return r;
+    return real(a.x * b.x, fused_(a.d, b.x, b.d * a.x));
 }
 
 static inline real operator/(real a, real b)
 {
-    const double inverse = 1 / b.x[0], value = a.x[0] / b.x[0];
-    real r((a.x - b.x * value) * inverse);
-    r.x[0] = value;
-    return r;
+    const places_ value = a.x / b.x;
+    return real(value, (a.d - b.d * value) / b.x);
 }
 
-/* The value is rounded once where the machine can do that, as for one lane alone. */
 static inline real fma_(real a, real b, real c)
 {
-    real r(a.x * b.x[0] + (b.x * a.x[0] + c.x));
-    r.x[0] = plain::fma_(a.x[0], b.x[0], c.x[0]);
-    return r;
+    return real(fused_(a.x, b.x, c.x), fused_(a.d, b.x, fused_(b.d, a.x, c.d)));
+}
+
+/* The first factor is a number without derivatives. */
+static inline real fma_(double a, real b, real c)
+{
+    const places_ factor = everywhere_(a);
+    return real(fused_(factor, b.x, c.x), fused_(factor, b.d, c.d));
 }
 
 /* The larger value, and the larger of the derivatives in each direction: kernels measure with it
  * what iterations correct. */
 static inline real max_(real a, real b)
 {
-    const places_ p = positive(a.x), q = positive(b.x);
-    real r(p < q ? q : p);
-    r.x[0] = a.x[0] < b.x[0] ? b.x[0] : a.x[0];
-    return r;
+    const places_ p = positive(a.d), q = positive(b.d);
+    return real(a.x < b.x ? b.x : a.x, p < q ? q : p);
+}
+
+static inline bool any_place(mask_of_places m)
+{
+#ifdef __AVX__
+    return __builtin_ia32_movmskpd256((places_)m) != 0;
+#else
+    return (m[0] | m[1] | m[2] | m[3]) != 0;
+#endif
 }
 
 static inline bool moves_(real a)
 {
-    bool moves = false;
-    for (int i = 1; i < NH_PLACES; i++)
-        moves = moves || a.x[i] != 0;
-    return moves;
+    return any_place(a.d != 0);
+}
+
+static inline real shifted_(real a, double by)
+{
+    return real(a.x + by, a.d);
+}
+
+/* A change of the derivatives alone. */
+static inline real still_(real a)
+{
+    return real(places_{}, a.d);
 }
 
 #include "kernel/rules.h"
@@ -162,25 +196,22 @@ enum { NH_DUAL_IDLE_MAX = 6, NH_DUAL_TURNS_MAX = 200 };
 
 static inline bool nh_dual_all(mask_of_places m)
 {
-    bool all = true;
-    for (int i = 1; i < NH_PLACES; i++)
-        all = all && m[i];
-    return all;
+    return !any_place(~m);
 }
 
 /* Whether corrections of this size, in this round, of numbers of that size are negligible. */
 static inline bool nh_dual_is_small(real change, real scale, int round)
 {
     const double relative = round == 0 ? 0 : 1e-13;
-    const places_ by = positive(change.x), of = positive(scale.x);
+    const places_ by = positive(change.d), of = positive(scale.d);
     return nh_dual_all(by <= of * relative);
 }
 
 static inline bool nh_dual_stand(derivative_turns *d, real change, real scale, real floor)
 {
     const double unit = 0x1p-52;
-    const places_ by = positive(change.x), tiny = positive(scale.x) * unit;
-    const places_ noise = positive(floor.x), small = tiny * 64 < noise ? noise : tiny * 64;
+    const places_ by = positive(change.d), tiny = positive(scale.d) * unit;
+    const places_ noise = positive(floor.d), small = tiny * 64 < noise ? noise : tiny * 64;
     mask_of_places done = by <= tiny;
     if (d->turn == 0)
         d->least = by;
@@ -223,8 +254,8 @@ static inline bool nh_dual_follows(derivative_turns *d, mask *active, real chang
 static inline real nh_dual_of(double value, const double *moves)
 {
     real r(value);
-    for (int i = 1; moves && i < NH_PLACES; i++)
-        r.x[i] = moves[i - 1];
+    for (int i = 0; moves && i < NH_TANGENTS; i++)
+        r.d[i] = moves[i];
     return r;
 }
 #define STEP_OF(io) nh_dual_of((io)->step, (io)->step_moves)
@@ -235,13 +266,18 @@ static inline real nh_dual_of(double value, const double *moves)
 /* Solves for the values and for the derivatives. */
 static inline void nh_dual_solve(int n, const double *lu, const int *pivot, real *x)
 {
-    for (int place = 0; place < NH_PLACES; place++) {
-        double column[NH_DUAL_UNKNOWNS_MAX];
+    double column[NH_DUAL_UNKNOWNS_MAX];
+    for (int i = 0; i < n; i++)
+        column[i] = x[i].x[0];
+    nh_dense_solve(n, lu, pivot, column);
+    for (int i = 0; i < n; i++)
+        x[i].x = everywhere_(column[i]);
+    for (int place = 0; place < NH_TANGENTS; place++) {
         for (int i = 0; i < n; i++)
-            column[i] = x[i].x[place];
+            column[i] = x[i].d[place];
         nh_dense_solve(n, lu, pivot, column);
         for (int i = 0; i < n; i++)
-            x[i].x[place] = column[i];
+            x[i].d[place] = column[i];
     }
 }
 

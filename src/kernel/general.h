@@ -31,7 +31,11 @@
 #define OPTION(i) (k->option[i])
 #define OPTION_INT(i) ((int)OPTION(i))
 #define TABLE (k->table)
+#ifdef NH_DUAL
+#define WEIGHT(w) (*(w))
+#else
 #define WEIGHT(w) broadcast(*(w))
+#endif
 #define LOCAL(name, count)                                                                         \
     real *name = k->top;                                                                           \
     k->top += (count)

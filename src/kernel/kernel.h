@@ -31,6 +31,13 @@
 #include "kernel/kernel_io.h"
 #include "kernel/watch.h"
 
+/* A number of a method's table: without derivatives. */
+#ifdef NH_DUAL
+typedef double table_weight;
+#else
+typedef real table_weight;
+#endif
+
 #ifdef NH_ABREAST
 #define sin_(x) watched_sin(widest, x)
 #define cos_(x) watched_cos(widest, x)
@@ -111,20 +118,20 @@ typedef struct kernel { /* with copies of what steps read often */
     const void *self;
 } kernel;
 #include "kernel/general.h"
-#ifdef NH_DUAL
-#define EVALUATE(FN, t, q, v, x, out) nh_dual_call(k, NH_FN_##FN, t, q, v, x, out)
-static inline int nh_dual_call(const kernel *k, int fn, scalar t, const real *q, const real *v,
-                               const real *x, real *out)
-{
-    *k->io->moving_time = &t;
-    return k->call[fn](k->self, fn, t, q, v, x, out, k->u);
-}
-#else
+#ifndef NH_DUAL
 #define STEP_OF(io) ((io)->step)
 #define BEGIN_OF(io) ((io)->time)
-#define EVALUATE(FN, t, q, v, x, out)                                                              \
-    k->call[NH_FN_##FN](k->self, NH_FN_##FN, t, q, v, x, out, k->u)
 #endif
+#define EVALUATE(FN, t, q, v, x, out) call_tape(k, NH_FN_##FN, t, q, v, x, out)
+/* Where the time may have derivatives, it is a number after the inputs. */
+static inline int call_tape(const kernel *k, int fn, scalar t, const real *q, const real *v,
+                            const real *x, real *out)
+{
+#ifdef NH_TIME_MOVES
+    ((real *)k->u)[k->io->shape->inputs] = t;
+#endif
+    return k->call[fn](k->self, fn, t, q, v, x, out, k->u);
+}
 
 /* Notes how much scratch steps take; the run compares that with what its method asked for. It is
  * noted where some of it is given back, where Newton's method was needed, and for plain steps after

@@ -57,7 +57,8 @@ typedef struct nh_kernel_io {
     double *q_low, *v_low;   /* [n], rounding errors; used when compensated */
     double *revolutions;     /* [angles], full revolutions taken off */
     double *memory;          /* of the method; survives between steps */
-    const double *u;         /* inputs, constant during a call */
+    const double *u;         /* inputs, constant during a call; with derivatives (dual.h) there is
+                                room for the time after them */
     double *scratch;         /* used during a step, by general kernels only */
     long long *scratch_peak; /* the most that any step took of it, in reals */
     const double *option, *table;
@@ -84,7 +85,6 @@ typedef struct nh_kernel_io {
      * none.
      */
     const double *step_moves, *time_moves;
-    const void **moving_time; /* where the functions find the time with its derivatives */
     /* of a failed step */
     double residual;
     int iterations;

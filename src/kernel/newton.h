@@ -313,7 +313,7 @@ SELDOM static int newton_follow(kernel *k, newton_problem *s)
         TRY_(newton_evaluate(k, s, s->x, s->r));
         newton_apply(s, s->r);
         for (int j = 0; j < s->d; j++) {
-            LANE(s->r[j], 0) = 0;
+            s->r[j] = still_(s->r[j]);
             s->x[j] -= s->r[j];
             change = max_(change, s->r[j]);
         }

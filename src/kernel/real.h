@@ -210,7 +210,12 @@ static inline real max_(real a, real b)
 #endif
 }
 
-/* A function of the C library, lane by lane. */
+/* A function of the C library, lane by lane; NH_UNIFORM_VALUES: all lanes hold the same number wherever
+ * one is called. */
+#ifdef NH_UNIFORM_VALUES
+#define LANEWISE1(function, x) broadcast(function(LANE(x, 0)))
+#define LANEWISE2(function, x, y) broadcast(function(LANE(x, 0), LANE(y, 0)))
+#else
 #define LANEWISE1(function, x)                                                                     \
     ({                                                                                             \
         real lanes_ = (x);                                                                         \
@@ -225,5 +230,6 @@ static inline real max_(real a, real b)
             LANE(lanes_, l_) = function(LANE(lanes_, l_), LANE(others_, l_));                      \
         lanes_;                                                                                    \
     })
+#endif
 
 #endif

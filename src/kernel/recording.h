@@ -106,6 +106,16 @@ static inline bool moves_(real a)
     return a.node != 0;
 }
 
+static inline real shifted_(real a, double by)
+{
+    return real(a.x + by, a.node);
+}
+
+static inline real still_(real a)
+{
+    return real(0, a.node);
+}
+
 /* ---- arithmetic ---- */
 
 static inline real operator+(real a, real b)

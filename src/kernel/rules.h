@@ -1,7 +1,8 @@
 /* What every `real` with derivatives does alike (dual.h, recording.h), and how functions are
  * differentiated. Before this file is included, `real` has its arithmetic with others of its kind;
  * along(value, rate, a), a value whose derivatives are `rate` times those of a, and the same for
- * two arguments; and moves_(a), whether a has derivatives. */
+ * two arguments; shifted_(a, by) with another value, still_(a) with the value 0; and moves_(a),
+ * whether a has derivatives. */
 #ifndef NH_KERNEL_RULES_H
 #define NH_KERNEL_RULES_H
 
@@ -26,8 +27,7 @@
     }                                                                                              \
     static inline real operator+(real a, number b)                                                 \
     {                                                                                              \
-        LANE(a, 0) += b;                                                                           \
-        return a;                                                                                  \
+        return shifted_(a, (double)b);                                                             \
     }                                                                                              \
     static inline real operator+(number a, real b)                                                 \
     {                                                                                              \
@@ -35,8 +35,7 @@
     }                                                                                              \
     static inline real operator-(real a, number b)                                                 \
     {                                                                                              \
-        LANE(a, 0) -= b;                                                                           \
-        return a;                                                                                  \
+        return shifted_(a, -(double)b);                                                            \
     }                                                                                              \
     static inline real operator-(number a, real b)                                                 \
     {                                                                                              \

@@ -1,5 +1,5 @@
 /* The kernels that compute with derivatives (kernel/dual.h) and those that are recorded
- * (kernel/recording.h), and the interpreter that serves the former. */
+ * (kernel/recording.h). */
 #include "method/dual_kernels.h"
 
 #include <string.h>
@@ -21,20 +21,10 @@ enum { LEVELS_MAX = 2 };
 #include "method/methods.def"
 #undef METHOD
 
-#define DECLARE_INTERPRETER(variant, ...) nh_call_fn nh_interpret_##variant;
-EACH_LEVEL(DECLARE_INTERPRETER)
-
 /* Like all variants, they have one level for everything on a machine. */
 static int level_here(void)
 {
     return nh_variant_here() != NH_BASE_ONE;
-}
-
-nh_call_fn *nh_dual_interpreter(void)
-{
-#define ADDRESS(variant, ...) nh_interpret_##variant,
-    static nh_call_fn *const interpreter[LEVELS_MAX] = {EACH_LEVEL(ADDRESS)};
-    return interpreter[level_here()];
 }
 
 /* Those of a method: of both levels, and the one that is recorded, for which levels do not matter,
@@ -72,11 +62,6 @@ const nh_kernel *nh_recording_kernel(const nh_method *method)
 }
 
 #else
-
-nh_call_fn *nh_dual_interpreter(void)
-{
-    return NULL;
-}
 
 const nh_kernel *nh_dual_kernel(const nh_method *method)
 {

@@ -177,13 +177,17 @@ static ONCE int settle(kernel *k, scalar t, real *q, real *v, real before, real 
 /* How many blocks of components are summed together, in registers. */
 #ifdef NH_EMITTED
 #define TOGETHER (STATE <= 8 * BLOCK ? (STATE + BLOCK - 1) / BLOCK : 4)
+#elif defined(NH_DUAL)
+#define TOGETHER 5 /* of two registers each */
 #else
 #define TOGETHER 2
 #endif
 #if BLOCK > 1
 #define WEIGHT_BLOCK(w) block_of(*(w))
+typedef block block_weight;
 #else
 #define WEIGHT_BLOCK WEIGHT
+typedef table_weight block_weight;
 #endif
 /* Code that not every step needs. Emitted kernels keep it separate: inlined, it would take
  * registers from the code that is always executed. */
@@ -221,7 +225,7 @@ static inline void combine(const kernel *k, const double *row, int count, const 
         {
             if (row[j] == 0)
                 continue;
-            const block w = WEIGHT_BLOCK(row + j);
+            const block_weight w = WEIGHT_BLOCK(row + j);
             const real *of = slope + j * WIDTH;
             EACH_TOGETHER(b)
             total[b] = block_fma(w, block_get(of + BLOCK_AT(from + b * BLOCK, STATE)), total[b]);
@@ -237,7 +241,7 @@ static inline void complete(const kernel *k, const double *weight, const real *n
 {
     (void)k;
     if (*weight != 0) {
-        const real w = WEIGHT(weight);
+        const table_weight w = WEIGHT(weight);
         EACH(c, N) sum[c] = fma_(w, newest[c], sum[c]);
     }
     EACH(c, N) at[c] = fma_(h, sum[c], y[c]);

@@ -9,7 +9,7 @@
 
 /* Tapes cannot fail. */
 #define OWN_CALL(fn, x, out)                                                                       \
-    ((void)OWN(fn)(k->self, NH_FN_COUNT + SPARK_##fn, k->t, k->q, k->v, x, out, k->u))
+    ((void)call_tape(k, NH_FN_COUNT + SPARK_##fn, k->t, k->q, k->v, x, out))
 
 static inline void predict_fused(const kernel *k, const spark *s)
 {

@@ -138,10 +138,8 @@ static bool record(nh_adjoint *a, const nh_leg *leg, double bound, const double 
                    int (*take)(nh_adjoint *a, nh_kernel_io *io))
 {
     nh_recorder *r = &a->recorder;
-    const void *nowhere;
     take_block(a, before);
     nh_kernel_io io = arguments(a, leg, bound);
-    io.moving_time = &nowhere;
     const int status = take(a, &io);
     if (!nh_recorder_end(r) || status != NH_KERNEL_OK)
         return false;

@@ -9,7 +9,7 @@
 #include "model/input_table.h"
 #include "run/tangent.h"
 
-enum { AT_ONCE = 64, WIDTH = NH_DUAL_PLACES - 1 };
+enum { AT_ONCE = 64, WIDTH = NH_DUAL_WIDTH };
 static const double early = 1e-8; /* in steps: inputs are given this much before their time */
 
 typedef struct column { /* a direction */
@@ -106,7 +106,7 @@ static bool set_directions(nh_backward *s, const columns *c, size_t first, size_
     for (size_t k = 0; k < count && done; k++) {
         const column *one = c->item + first + k;
         const int pass = (int)(k / WIDTH);
-        const size_t place = 1 + k % WIDTH;
+        const size_t place = NH_DUAL_FIRST + k % WIDTH;
         if (one->input >= 0) {
             t->table[k].input = one->input;
             done = unit_piece(&s->run->system->mechanics->problem->input[one->input].table, one,
@@ -123,7 +123,8 @@ static double product(const nh_backward *s, size_t k, const double *d)
 {
     const nh_tangent *t = s->run->tangents;
     const size_t low = 2 * (size_t)s->adjoint->shape.n,
-                 end = 2 * low + (size_t)s->adjoint->shape.angles, place = 1 + k % WIDTH;
+                 end = 2 * low + (size_t)s->adjoint->shape.angles,
+                 place = NH_DUAL_FIRST + k % WIDTH;
     const int pass = (int)(k / WIDTH);
     double *block = nh_tangent_block(t, 0, pass);
     double sum = 0;
@@ -132,7 +133,7 @@ static double product(const nh_backward *s, size_t k, const double *d)
         if (d[i] != 0 && by != 0)
             sum += d[i] * by;
     }
-    const double moves = t->time[pass * NH_DUAL_PLACES + (int)place - 1];
+    const double moves = t->time[pass * NH_DUAL_PLACES + (int)place - NH_DUAL_FIRST];
     return d[t->state_size] != 0 && moves != 0 ? sum + d[t->state_size] * moves : sum;
 }
 

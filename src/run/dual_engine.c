@@ -5,15 +5,17 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "code/forward.h"
 
-enum { WIDTH = NH_DUAL_PLACES - 1 };
+enum { WIDTH = NH_DUAL_WIDTH };
 
 nh_status nh_dual_check(const nh_system *system, nh_report *report)
 {
-    if (!nh_dual_interpreter())
-        return nh_fail(report, NH_NOT_APPLICABLE,
-                       "this build of nonholo has no derivatives of runs: it was built without a "
-                       "C++ compiler");
+#ifndef NH_TANGENTS
+    return nh_fail(report, NH_NOT_APPLICABLE,
+                   "this build of nonholo has no derivatives of runs: it was built without a C++ "
+                   "compiler");
+#endif
     if (!system->mechanics)
         return nh_fail(report, NH_NOT_APPLICABLE,
                        "%s consists of C functions, which cannot be differentiated; runs of models "
@@ -22,33 +24,39 @@ nh_status nh_dual_check(const nh_system *system, nh_report *report)
     return NH_OK;
 }
 
-/* Tapes, and slots in which the constants have derivatives 0. */
-nh_status nh_dual_engine(engine *e, const nh_system *system, nh_fn_set functions, nh_report *report)
+/* Tapes of the method's own, from those of the system, which need not be the run's. */
+static bool fuse(engine *e, const nh_system *system, const nh_run *run, const nh_tape **tape)
 {
-    size_t total = 0, used = 0;
+    const nh_method *method = run ? run->choice.method : NULL;
+    if (!method || !method->fuse)
+        return true;
+    const bool ok = method->fuse(e->own, &system->shape, run->choice.option, run->table, tape);
+    for (int i = 0; i < NH_OWN_MAX; i++)
+        tape[NH_FN_COUNT + i] = e->own[i];
+    return ok;
+}
+
+nh_status nh_dual_engine(engine *e, const nh_system *system, nh_fn_set functions, const nh_run *run,
+                         nh_report *report)
+{
+    const nh_tape *tape[NH_CALLS] = {0};
     nh_status status = NH_OK;
-    for (int fn = 0; fn < NH_FN_COUNT && status == NH_OK; fn++) {
-        e->call[fn] = nh_call_missing;
-        if (!nh_fn_in(functions, fn))
-            continue;
-        status = nh_system_tape(e->interpreter.tape + fn, system, (nh_fn)fn, report);
-        e->call[fn] = nh_dual_interpreter();
-        if (status == NH_OK)
-            total += nh_tape_room(e->interpreter.tape[fn]) * NH_DUAL_PLACES;
-    }
-    double *slots = e->slots = nh_aligned_doubles(total);
-    if (status == NH_OK && !slots)
+    for (int fn = 0; fn < NH_FN_COUNT && status == NH_OK; fn++)
+        if (nh_fn_in(functions, fn))
+            status = nh_system_tape(tape + fn, system, (nh_fn)fn, report);
+    if (status == NH_OK && !fuse(e, system, run, tape))
         status = nh_fail_memory(report);
-    for (int fn = 0; fn < NH_FN_COUNT && status == NH_OK; fn++) {
-        const nh_tape *tape = e->interpreter.tape[fn];
-        if (!tape)
+    for (int fn = 0; fn < NH_CALLS && status == NH_OK; fn++) {
+        if (!tape[fn])
             continue;
-        e->interpreter.slots[fn] = slots + used;
-        for (size_t c = 0; c < tape->constants; c++)
-            slots[used + c * NH_DUAL_PLACES] = tape->constant[c];
-        used += nh_tape_room(tape) * NH_DUAL_PLACES;
+        /* SOLVE may be called in place */
+        e->forward[fn] =
+            nh_tape_forward(tape[fn], (uint32_t)system->shape.inputs, fn == NH_FN_SOLVE);
+        e->interpreter.tape[fn] = e->forward[fn];
+        if (!e->forward[fn])
+            status = nh_fail_memory(report);
     }
-    return status;
+    return status == NH_OK ? nh_engine_call_tapes(e, NH_FORWARD, NH_LANES, report) : status;
 }
 
 /* Values, and the derivatives in up to WIDTH directions. */
@@ -56,10 +64,22 @@ static void put(double *to, size_t size, const double *z, const double *directio
 {
     memset(to, 0, size * NH_DUAL_PLACES * sizeof *to);
     for (size_t i = 0; i < size; i++) {
-        to[i * NH_DUAL_PLACES] = z[i];
+        nh_dual_set(to + i * NH_DUAL_PLACES, z[i]);
         for (int d = 0; d < count; d++)
-            to[i * NH_DUAL_PLACES + 1 + (size_t)d] = direction[(size_t)d * size + i];
+            to[i * NH_DUAL_PLACES + NH_DUAL_FIRST + (size_t)d] = direction[(size_t)d * size + i];
     }
+}
+
+/* Evaluates a function at a place, whose inputs are followed by room for the time. */
+void nh_dual_evaluate(const engine *e, nh_fn fn, size_t inputs, double t, const double *moves,
+                      const double *q, const double *v, const double *x, double *out, double *u)
+{
+    double *time = u + inputs * NH_DUAL_PLACES;
+    memset(time, 0, NH_DUAL_PLACES * sizeof *time);
+    nh_dual_set(time, t);
+    if (moves)
+        memcpy(time + NH_DUAL_FIRST, moves, WIDTH * sizeof *time);
+    e->call[fn](&e->interpreter, fn, t, q, v, x, out, u);
 }
 
 nh_status nh_dual_values(engine *e, const nh_system *system, nh_fn fn, double t, const double *z,
@@ -68,20 +88,21 @@ nh_status nh_dual_values(engine *e, const nh_system *system, nh_fn fn, double t,
 {
     const size_t n = (size_t)system->shape.n, size = 2 * n + (size_t)system->shape.inputs;
     const size_t outputs = nh_system_outputs(system, fn);
-    double *place = nh_aligned_doubles((size + outputs + 1) * NH_DUAL_PLACES);
+    double *place = nh_aligned_doubles((size + 1 + outputs + 1) * NH_DUAL_PLACES);
     if (!place)
         return nh_fail_memory(report);
-    double *got = place + size * NH_DUAL_PLACES;
+    double *got = place + (size + 1) * NH_DUAL_PLACES;
     for (int first = 0; first == 0 || first < count; first += WIDTH) {
         const int some = count - first < WIDTH ? count - first : WIDTH;
         put(place, size, z, count > 0 ? direction + (size_t)first * size : z, some);
-        e->call[fn](&e->interpreter, fn, t, place, place + n * NH_DUAL_PLACES, NULL, got,
-                    place + 2 * n * NH_DUAL_PLACES);
+        nh_dual_evaluate(e, fn, size - 2 * n, t, NULL, place, place + n * NH_DUAL_PLACES, NULL, got,
+                         place + 2 * n * NH_DUAL_PLACES);
         for (size_t i = 0; i < outputs; i++) {
             if (out)
                 out[i] = got[i * NH_DUAL_PLACES];
             for (int d = 0; change && d < some; d++)
-                change[(size_t)(first + d) * outputs + i] = got[i * NH_DUAL_PLACES + 1 + (size_t)d];
+                change[(size_t)(first + d) * outputs + i] =
+                    got[i * NH_DUAL_PLACES + NH_DUAL_FIRST + (size_t)d];
         }
     }
     free(place);

@@ -154,6 +154,8 @@ void nh_engine_free(engine *e)
     nh_callback_space_free(e->callbacks);
     for (int i = 0; i < NH_OWN_MAX; i++)
         nh_tape_free(e->own[i]);
+    for (int i = 0; i < NH_CALLS; i++)
+        nh_tape_free(e->forward[i]);
 }
 
 /* ---- groups ---- */

@@ -39,7 +39,8 @@ typedef struct engine {
     size_t scratch_size;    /* in reals, as the method asks for it; twice as much is allocated */
     long long scratch_peak; /* the most that its steps took of it */
     void *slots;
-    nh_tape *own[NH_OWN_MAX]; /* of the method: see method.h */
+    nh_tape *own[NH_OWN_MAX];   /* of the method: see method.h */
+    nh_tape *forward[NH_CALLS]; /* with derivatives: see dual_engine.h */
 } engine;
 
 /* What takes the steps of a system: of the run's own, or of the present mode (contacts.h). */

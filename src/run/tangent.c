@@ -76,7 +76,7 @@ static bool make_room(nh_tangent *t, const nh_run *run)
     t->memory = method->memory ? method->memory(s, run->choice.option) : 0;
     t->inputs = (size_t)s->inputs;
     t->state_size = 4 * (size_t)s->n + (size_t)s->angles + t->memory + t->inputs;
-    t->block_size = (t->state_size * NH_DUAL_PLACES + 7) / 8 * 8;
+    t->block_size = (t->state_size + 1) * NH_DUAL_PLACES;
     for (int fn = 0; fn < NH_FN_COUNT; fn++)
         if (t->engine.interpreter.tape[fn] && nh_system_outputs(t->system, (nh_fn)fn) > most)
             most = nh_system_outputs(t->system, (nh_fn)fn);
@@ -133,13 +133,13 @@ nh_status nh_tangent_create(nh_run *run, int count, bool parameters, nh_report *
     if (!t)
         return nh_fail_memory(report);
     t->count = count;
-    t->passes = (count + NH_DUAL_PLACES - 2) / (NH_DUAL_PLACES - 1);
+    t->passes = (count + NH_DUAL_WIDTH - 1) / NH_DUAL_WIDTH;
     t->engine.kernel = nh_dual_kernel(run->choice.method);
     status = nh_tangent_system(run, parameters, &t->own, &t->shape, report);
     t->system = t->own ? t->own : run->system;
     if (status == NH_OK)
-        status =
-            nh_dual_engine(&t->engine, t->system, nh_tangent_functions(run, t->system), report);
+        status = nh_dual_engine(&t->engine, t->system, nh_tangent_functions(run, t->system), run,
+                                report);
     if (status == NH_OK && !make_room(t, run))
         status = nh_fail_memory(report);
     if (status != NH_OK) {
@@ -205,9 +205,9 @@ void nh_tangent_take_values(nh_run *run, const double *from, int lanes, int lane
     const double *u = from + (state + run->memory) * width + lane;
     double *own = nh_tangent_number(block, nh_tangent_first_input(run));
     for (int i = 0; i < s->inputs; i++)
-        *nh_tangent_number(own, (size_t)i) = u[(size_t)i * width];
+        nh_dual_set(nh_tangent_number(own, (size_t)i), u[(size_t)i * width]);
     for (size_t i = 0; i < state + kept && !inputs_only; i++)
-        *nh_tangent_number(block, i) = from[i * width + (size_t)lane];
+        nh_dual_set(nh_tangent_number(block, i), from[i * width + (size_t)lane]);
 }
 
 /* Those of parameters, which come after the others. */
@@ -217,7 +217,7 @@ static void put_parameters(nh_run *run, double *block)
     const nh_problem *p = run->system->mechanics->problem;
     double *u = nh_tangent_number(block, nh_tangent_first_input(run));
     for (size_t i = (size_t)run->system->shape.inputs; i < t->inputs; i++)
-        *nh_tangent_number(u, i) = p->parameter[i - (size_t)p->open_values].value;
+        nh_dual_set(nh_tangent_number(u, i), p->parameter[i - (size_t)p->open_values].value);
 }
 
 void nh_tangent_reset(nh_run *run, int member)
@@ -288,23 +288,17 @@ nh_kernel_io nh_tangent_arguments(nh_run *run, double *block, const nh_leg *leg,
         .shape = s,
         .call = t->engine.call,
         .self = &t->engine.interpreter,
-        .moving_time = &t->engine.interpreter.time,
         .compensated = run->compensated,
     };
 }
 
 void nh_tangent_evaluate(const nh_run *run, nh_fn fn, double time, const double *moves,
-                         const double *block, const double *x, double *out)
+                         double *block, const double *x, double *out)
 {
     nh_tangent *t = run->tangents;
-    double at[NH_DUAL_PLACES] = {time};
-    if (moves)
-        memcpy(at + 1, moves, (NH_DUAL_PLACES - 1) * sizeof *at);
-    t->engine.interpreter.time = at;
-    const double *v = block + (size_t)t->system->shape.n * NH_DUAL_PLACES;
-    const double *u = block + nh_tangent_first_input(run) * NH_DUAL_PLACES;
-    t->engine.call[fn](&t->engine.interpreter, fn, time, block, v, x, out, u);
-    t->engine.interpreter.time = NULL;
+    double *v = nh_tangent_number(block, (size_t)t->system->shape.n);
+    double *u = nh_tangent_number(block, nh_tangent_first_input(run));
+    nh_dual_evaluate(&t->engine, fn, t->inputs, time, moves, block, v, x, out, u);
 }
 
 /* One step, in as few pieces as the equations can be solved for, as careful.c does it. */
@@ -418,7 +412,7 @@ static void stretch_leg(const nh_tangent *t, int pass, const nh_leg *leg, double
 {
     if (!t->stretch)
         return;
-    for (int d = 0; d < NH_DUAL_PLACES - 1; d++) {
+    for (int d = 0; d < NH_DUAL_WIDTH; d++) {
         const double rate = t->stretch[pass * NH_DUAL_PLACES + d];
         begins[d] = rate * (leg->clock.time - t->origin);
         longer[d] = rate * leg->clock.step;
@@ -431,7 +425,7 @@ static void stretch_leg(const nh_tangent *t, int pass, const nh_leg *leg, double
 static void stretch_time(nh_tangent *t, int member, int pass, double now)
 {
     double *time = t->time + (member * t->passes + pass) * NH_DUAL_PLACES;
-    for (int d = 0; t->stretch && d < NH_DUAL_PLACES - 1; d++)
+    for (int d = 0; t->stretch && d < NH_DUAL_WIDTH; d++)
         time[d] = t->stretch[pass * NH_DUAL_PLACES + d] * (now - t->origin);
 }
 
@@ -439,7 +433,7 @@ nh_status nh_tangent_stretch(nh_run *run, int direction, double rate, double ori
                              nh_report *report)
 {
     nh_tangent *t = run->tangents;
-    const int width = NH_DUAL_PLACES - 1, pass = direction / width;
+    const int width = NH_DUAL_WIDTH, pass = direction / width;
     if (!t->stretch)
         t->stretch = calloc((size_t)t->passes * NH_DUAL_PLACES, sizeof *t->stretch);
     if (!t->stretch)
@@ -467,7 +461,7 @@ static void move_first_step(const nh_run *run, int member, int pass, const nh_le
     const double *moves = t->time + (member * t->passes + pass) * NH_DUAL_PLACES;
     const double end = nh_clock_at(&leg->clock, leg->from + 1);
     const bool is_given = !nh_choice_adapts(&run->choice);
-    for (int d = 0; d < NH_DUAL_PLACES - 1; d++) {
+    for (int d = 0; d < NH_DUAL_WIDTH; d++) {
         longer[d] = is_given ? nh_tangent_end_move(t, pass, d, end) - moves[d] : 0;
         begins[d] = moves[d] - (double)leg->from * longer[d];
     }
@@ -499,7 +493,7 @@ static void watch_growth(nh_tangent *t, const nh_run *run, double time, const do
 {
     double most = 0;
     for (size_t i = 0; i < 2 * (size_t)run->system->shape.n; i++)
-        for (int d = 1; d < NH_DUAL_PLACES; d++)
+        for (int d = NH_DUAL_FIRST; d < NH_DUAL_PLACES; d++)
             most = fmax(most, fabs(block[i * NH_DUAL_PLACES + (size_t)d]));
     if (most > t->growth) {
         t->growth = most;

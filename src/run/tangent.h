@@ -5,10 +5,10 @@
  * run does besides steps is differentiated here: jumps of inputs (tangent_jumps.c) and events
  * (tangent_events.c).
  *
- * A member has `count` directions, NH_TANGENTS of them in each of the `passes`. The block of a pass
- * is like that of one lane of the run, with NH_DUAL_PLACES doubles for each number: its value and
- * its derivatives. If parameters are varied, the system is one in which they are inputs, after the
- * others. */
+ * A member has `count` directions, NH_DUAL_WIDTH of them in each of the `passes`. The block of a
+ * pass is like that of one lane of the run, with NH_DUAL_PLACES doubles for each number, of which
+ * the derivatives begin at NH_DUAL_FIRST, and with room for the time at its end. If parameters are
+ * varied, the system is one in which they are inputs, after the others. */
 #ifndef NH_RUN_TANGENT_H
 #define NH_RUN_TANGENT_H
 
@@ -29,18 +29,18 @@ struct nh_tangent {
     size_t memory, inputs, state_size; /* in numbers: of the method, given from outside, a block */
     size_t block_size;                 /* in doubles, of one pass */
     double *blocks, *saved;            /* [members][passes][block_size] */
-    double *time, *time_saved;         /* [members][passes][NH_TANGENTS]: of the state's own time */
-    double *at, *beside;               /* blocks of one pass */
-    double *values;                    /* results of functions */
-    double *normals;                   /* for jumps of velocities: B, 0; d, k; two velocities */
-    nh_tangent_table *table;           /* [count] */
-    double *met, *after, *met_time;    /* of the last event: blocks before and after it, [passes] */
-    bool meets;                        /* they are known */
-    bool tells;                        /* an event is being told: derivatives are those there */
-    double told_at;                    /* its time */
-    double *stretch;                   /* [passes][NH_DUAL_PLACES]; NULL: no direction has one */
-    double origin;                     /* of the times that are stretched */
-    double growth, grown_at;           /* the largest derivative so far, and when */
+    double *time, *time_saved;      /* [members][passes][NH_DUAL_PLACES]: of the state's own time */
+    double *at, *beside;            /* blocks of one pass */
+    double *values;                 /* results of functions */
+    double *normals;                /* for jumps of velocities: B, 0; d, k; two velocities */
+    nh_tangent_table *table;        /* [count] */
+    double *met, *after, *met_time; /* of the last event: blocks before and after it, [passes] */
+    bool meets;                     /* they are known */
+    bool tells;                     /* an event is being told: derivatives are those there */
+    double told_at;                 /* its time */
+    double *stretch;                /* [passes][NH_DUAL_PLACES]; NULL: no direction has one */
+    double origin;                  /* of the times that are stretched */
+    double growth, grown_at;        /* the largest derivative so far, and when */
     double reached, met_at; /* where methods choose their steps: the time of the derivatives, and of
                                the last event */
     double *node;           /* the state there, as for events */
@@ -142,7 +142,7 @@ int nh_take_own_step(const nh_run *run, const nh_kernel *kernel, nh_kernel_io *i
 /* Arguments of the kernel for a block. */
 nh_kernel_io nh_tangent_arguments(nh_run *run, double *block, const nh_leg *leg, int64_t index);
 /* Evaluates a function at a block's state, time t with derivatives `moves` (NULL: none). */
-void nh_tangent_evaluate(const nh_run *run, nh_fn fn, double t, const double *moves,
-                         const double *block, const double *x, double *out);
+void nh_tangent_evaluate(const nh_run *run, nh_fn fn, double t, const double *moves, double *block,
+                         const double *x, double *out);
 
 #endif

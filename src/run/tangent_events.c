@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { WIDTH = NH_DUAL_PLACES - 1 };
+enum { WIDTH = NH_DUAL_WIDTH, FIRST = NH_DUAL_FIRST };
 
 /* An event whose function changes this much more slowly than it does nearby only touches zero. */
 static const double grazing = 1e-6;
@@ -26,11 +26,11 @@ static void take_node(const nh_run *run, const double *node, double *block)
 {
     const size_t n = (size_t)run->system->shape.n, angles = (size_t)run->system->shape.angles;
     for (size_t i = 0; i < 2 * n; i++)
-        *nh_tangent_number(block, i) = node[NODE_Q + i];
+        nh_dual_set(nh_tangent_number(block, i), node[NODE_Q + i]);
     for (size_t i = 2 * n; i < 4 * n; i++)
-        *nh_tangent_number(block, i) = 0;
+        nh_dual_set(nh_tangent_number(block, i), 0);
     for (size_t i = 0; i < angles; i++)
-        *nh_tangent_number(block, 4 * n + i) = node[NODE_Q + 3 * n + i];
+        nh_dual_set(nh_tangent_number(block, 4 * n + i), node[NODE_Q + 3 * n + i]);
 }
 
 static void forget_memory(const nh_run *run, double *block)
@@ -44,7 +44,7 @@ static void forget_memory(const nh_run *run, double *block)
 static void forget_moves(const nh_tangent *t, double *block)
 {
     for (size_t i = 0; i < t->state_size; i++)
-        memset(nh_tangent_number(block, i) + 1, 0, WIDTH * sizeof *block);
+        memset(nh_tangent_number(block, i) + FIRST, 0, WIDTH * sizeof *block);
 }
 
 /* A step of the method from its start, of this length and with these derivatives. */
@@ -70,20 +70,21 @@ static void differences(const nh_run *run, int event, const double *node, const 
     nh_crossings *w = run->crossings;
     const int n = w->n;
     static const double weight[] = {1 / 12., -2 / 3., 0, 2 / 3., -1 / 12.};
-    for (int d = 1; d < NH_DUAL_PLACES; d++) {
+    for (int d = FIRST; d < NH_DUAL_PLACES; d++) {
+        const double by_time = moves[d - FIRST];
         double size = 0, change = 0;
         out[d] = 0;
         for (int i = 0; i < 2 * n; i++) {
             size = fmax(size, fabs(node[NODE_Q + i]));
             change = fmax(change, fabs(block[i * NH_DUAL_PLACES + d]));
         }
-        change = fmax(change, fabs(moves[d - 1]));
+        change = fmax(change, fabs(by_time));
         const double by = 1e-3 * (size > 0 ? size : 1) / change;
         for (int k = -2; k <= 2 && change > 0; k++) {
             if (k == 0)
                 continue;
             memcpy(w->moved_node, node, w->node_size * sizeof *node);
-            w->moved_node[NODE_T] += k * by * moves[d - 1];
+            w->moved_node[NODE_T] += k * by * by_time;
             for (int i = 0; i < 2 * n; i++)
                 w->moved_node[NODE_Q + i] += k * by * block[i * NH_DUAL_PLACES + d];
             nh_crossings_values(w, w->moved_node, w->value[2]);
@@ -106,8 +107,8 @@ static void event_moves(const nh_run *run, int event, const double *node, const 
     double *rest = t->normals; /* the acceleration does not matter here */
     memset(rest, 0, (size_t)w->n * NH_DUAL_PLACES * sizeof *rest);
     for (int a = 0; a < s->angles; a++) /* functions may count revolutions */
-        *nh_tangent_number(block, (size_t)s->angle[a]) =
-            nh_whole_angle(node[NODE_Q + s->angle[a]], node[NODE_Q + 3 * w->n + a]);
+        nh_dual_set(nh_tangent_number(block, (size_t)s->angle[a]),
+                    nh_whole_angle(node[NODE_Q + s->angle[a]], node[NODE_Q + 3 * w->n + a]));
     nh_tangent_evaluate(run, NH_FN_EVENTS, node[NODE_T], moves, block, rest, t->values);
     memcpy(out, nh_tangent_number(t->values, (size_t)event), NH_DUAL_PLACES * sizeof *out);
     take_node(run, node, block);
@@ -181,8 +182,8 @@ static const double *own_node(nh_run *run, int member, const double *from)
 
 /* ---- the event ---- */
 
-/* Place 1 of a block becomes the rate at which it moves on from a node: that of a vanishing step.
- */
+/* The first direction of a block becomes the rate at which it moves on from a node: that of a
+ * vanishing step. */
 static void take_rate(const nh_run *run, const double *node, double *block)
 {
     nh_crossings *w = run->crossings;
@@ -191,8 +192,8 @@ static void take_rate(const nh_run *run, const double *node, double *block)
     nh_crossings_slope(w, w->moved_node);
     for (size_t i = 0; i < n; i++) {
         if ((int)i < run->system->coordinates)
-            nh_tangent_number(block, i)[1] = node[NODE_Q + n + i];
-        nh_tangent_number(block, n + i)[1] = w->moved_node[NODE_Q + 2 * n + i];
+            nh_tangent_number(block, i)[FIRST] = node[NODE_Q + n + i];
+        nh_tangent_number(block, n + i)[FIRST] = w->moved_node[NODE_Q + 2 * n + i];
     }
 }
 
@@ -218,14 +219,14 @@ static bool meet(nh_run *run, int event, const double *from, const double *at, d
     take_node(run, at, longer);
     event_moves(run, event, at, from_moves, met, by_state);
     event_moves(run, event, at, one, longer, by_length);
-    run->crossings->grazing_rate = by_length[1];
-    if (!(fabs(by_length[1]) > grazing * least))
+    run->crossings->grazing_rate = by_length[FIRST];
+    if (!(fabs(by_length[FIRST]) > grazing * least))
         return false;
     for (int d = 0; d < WIDTH; d++) {
-        const double dt = -by_state[1 + d] / by_length[1];
+        const double dt = -by_state[FIRST + d] / by_length[FIRST];
         met_moves[d] = from_moves[d] + dt;
         for (size_t i = 0; i < 2 * (size_t)run->system->shape.n; i++)
-            nh_tangent_number(met, i)[1 + d] += nh_tangent_number(longer, i)[1] * dt;
+            nh_tangent_number(met, i)[FIRST + d] += nh_tangent_number(longer, i)[FIRST] * dt;
     }
     return true;
 }
@@ -302,7 +303,7 @@ void nh_tangent_settle(nh_run *run, int member, const double *node, double time)
         for (int d = 0; d < WIDTH; d++) {
             const double later = nh_tangent_end_move(t, pass, d, time) - moves[d];
             for (size_t i = 0; i < 2 * (size_t)run->system->shape.n; i++)
-                nh_tangent_number(block, i)[1 + d] += nh_tangent_number(rate, i)[1] * later;
+                nh_tangent_number(block, i)[FIRST + d] += nh_tangent_number(rate, i)[FIRST] * later;
             moves[d] += later;
         }
     }
@@ -320,7 +321,7 @@ void nh_tangent_tell(nh_run *run, double now)
         double *block = t->after + (size_t)pass * t->block_size;
         for (size_t i = 0; i < t->state_size; i++)
             for (int d = 0; d < WIDTH; d++)
-                nh_tangent_number(block, i)[1 + d] = NAN;
+                nh_tangent_number(block, i)[FIRST + d] = NAN;
         for (int d = 0; d < WIDTH; d++)
             t->met_time[pass * NH_DUAL_PLACES + d] = NAN;
     }

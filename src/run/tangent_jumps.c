@@ -11,7 +11,7 @@
 #include "model/input_table.h"
 #include "run/inputs.h"
 
-enum { ITERATIONS_MAX = 50, WIDTH = NH_DUAL_PLACES - 1 };
+enum { ITERATIONS_MAX = 50, WIDTH = NH_DUAL_WIDTH };
 
 /* ---- tables ---- */
 
@@ -40,7 +40,7 @@ static void take_table(nh_tangent *t, int input, const nh_problem_input *in, dou
                 piece[values - 1] = 0; /* the time at which the piece begins */
         }
         for (int i = 0; i < values; i++)
-            u[(in->first + i) * NH_DUAL_PLACES + 1 + d] = piece[i];
+            u[(in->first + i) * NH_DUAL_PLACES + NH_DUAL_FIRST + d] = piece[i];
     }
 }
 
@@ -111,7 +111,8 @@ static double close_gap(const jump *j)
             const double *b = j->B + e * NH_DUAL_PLACES, *d = j->close + r * NH_DUAL_PLACES;
             double *to = v + s->b_column[e] * NH_DUAL_PLACES;
             for (int p = NH_DUAL_PLACES - 1; p >= 0; p--) {
-                const double by = p ? b[0] * d[p] + b[p] * d[0] : b[0] * d[0];
+                const bool moves_too = p >= NH_DUAL_FIRST;
+                const double by = moves_too ? b[0] * d[p] + b[p] * d[0] : b[0] * d[0];
                 to[p] -= by;
                 change[p] = fmax(change[p], fabs(by));
             }

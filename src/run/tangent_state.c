@@ -84,12 +84,12 @@ typedef struct place {     /* of the derivatives in a direction: numbers are NH_
 static place place_of(const nh_run *run, int member, int direction)
 {
     const nh_tangent *t = run->tangents;
-    const int width = NH_DUAL_PLACES - 1, pass = direction / width;
+    const int width = NH_DUAL_WIDTH, pass = direction / width;
     double *block =
         t->tells ? t->after + (size_t)pass * t->block_size : nh_tangent_block(t, member, pass);
     double *time = t->tells ? t->met_time + pass * NH_DUAL_PLACES
                             : t->time + (member * t->passes + pass) * NH_DUAL_PLACES;
-    return (place){block + 1 + direction % width, block, time + direction % width};
+    return (place){block + NH_DUAL_FIRST + direction % width, block, time + direction % width};
 }
 
 static nh_status check(const nh_run *run, int member, int direction, nh_report *report)
@@ -200,11 +200,11 @@ static void observe_whole(const nh_run *run, double t, const double *moves, doub
     for (int a = 0; a < s->angles; a++) {
         double *q = nh_tangent_number(block, (size_t)s->angle[a]);
         wrapped[a] = *q;
-        *q = nh_whole_angle(*q, revolutions[a * NH_DUAL_PLACES]);
+        nh_dual_set(q, nh_whole_angle(*q, revolutions[a * NH_DUAL_PLACES]));
     }
     nh_tangent_evaluate(run, NH_FN_OBSERVE, t, moves, block, NULL, out);
     for (int a = 0; a < s->angles; a++)
-        *nh_tangent_number(block, (size_t)s->angle[a]) = wrapped[a];
+        nh_dual_set(nh_tangent_number(block, (size_t)s->angle[a]), wrapped[a]);
 }
 
 nh_status nh_run_observe_tangent(const nh_run *run, int member, int direction, double *observed,
@@ -219,7 +219,7 @@ nh_status nh_run_observe_tangent(const nh_run *run, int member, int direction, d
     if (!run->tangents->tells)
         nh_run_inner_state(run, member, &now, NULL, NULL);
     double moves[NH_DUAL_PLACES] = {0};
-    moves[at.block - at.value - 1] = *at.time;
+    moves[at.block - at.value - NH_DUAL_FIRST] = *at.time;
     nh_tangent_evaluate(run, NH_FN_OBSERVE, now, moves, at.value, NULL, out);
     const int last = 1 + system->constraints + system->shape.positions;
     const size_t which = (size_t)(at.block - at.value);
@@ -238,14 +238,14 @@ static void count_revolutions(const nh_run *run, double *block)
     for (int a = 0; a < s->angles; a++) {
         double *q = nh_tangent_number(block, (size_t)s->angle[a]);
         const double turns = *nh_tangent_number(block, (size_t)(4 * s->n + a));
-        *q = nh_whole_angle(*q, turns);
+        nh_dual_set(q, nh_whole_angle(*q, turns));
     }
 }
 
 void nh_tangent_observe(nh_run *run, double *values, double *moves)
 {
     const nh_tangent *t = run->tangents;
-    const int width = NH_DUAL_PLACES - 1;
+    const int width = NH_DUAL_WIDTH;
     const int first = 1 + run->system->constraints + run->system->shape.positions;
     double now;
     nh_run_inner_state(run, 0, &now, NULL, NULL);
@@ -259,7 +259,7 @@ void nh_tangent_observe(nh_run *run, double *values, double *moves)
             const double *of = nh_tangent_number(t->values, (size_t)(first + i));
             values[i] = of[0];
             for (int d = 0; d < width && pass * width + d < t->count; d++)
-                moves[i * t->count + pass * width + d] = of[1 + d];
+                moves[i * t->count + pass * width + d] = of[NH_DUAL_FIRST + d];
         }
     }
 }

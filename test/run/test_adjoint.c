@@ -39,12 +39,12 @@ static void compare_step(nh_run *run, nh_adjoint *a, const char *method)
             continue;
         z[i] = random_number();
         w[i] = random_number();
-        nh_tangent_number(block, i)[1] = z[i];
+        nh_tangent_number(block, i)[NH_DUAL_FIRST] = z[i];
     }
     const nh_leg leg = {.clock = nh_run_clock(run), .from = run->steps, .to = run->steps + 1};
     if (nh_run_advance(run, 1, NULL) == NH_OK) {
         for (size_t i = 0; i < a->numbers; i++) {
-            const double by = w[i] * nh_tangent_number(block, i)[1];
+            const double by = w[i] * nh_tangent_number(block, i)[NH_DUAL_FIRST];
             forwards += by;
             size += fabs(by);
         }

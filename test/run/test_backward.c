@@ -41,12 +41,13 @@ static bool forwards(const trial *x, nh_run *run, double *sum, double *size)
     nh_tangent *t = run->tangents;
     double *block = nh_tangent_block(t, 0, 0);
     for (size_t i = 0; i < x->numbers; i++)
-        nh_tangent_number(block, i)[1] = x->z[i];
+        nh_tangent_number(block, i)[NH_DUAL_FIRST] = x->z[i];
     if (nh_run_advance(run, x->steps, NULL) != NH_OK)
         return false;
     *sum = *size = 0;
     for (size_t i = 0; i <= x->numbers; i++) {
-        const double by = x->w[i] * (i < x->numbers ? nh_tangent_number(block, i)[1] : t->time[0]);
+        const double by =
+            x->w[i] * (i < x->numbers ? nh_tangent_number(block, i)[NH_DUAL_FIRST] : t->time[0]);
         *sum += by;
         *size += fabs(by);
     }
