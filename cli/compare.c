@@ -266,16 +266,23 @@ static void time_again(bench *b, course *one, nh_run *run)
         one->ns_per_step = 1e9 * (nh_run_seconds(run) - before) / (double)one->steps;
 }
 
-/* The exit code for a start or a method that is refused; a run that fails is a result. */
+static bool is_left_out(const contest *c, const course *one)
+{
+    return c->leaves_out && one->status == NH_NOT_APPLICABLE;
+}
+
+/* The exit code for a start or a method that is refused, unless it is to be left out; a run that
+ * fails is a result. */
 static int examine(bench *b, course *one)
 {
     nh_run *run;
     nh_report report;
-    if (begin(b, one, &run, &report) != NH_OK) {
+    one->status = begin(b, one, &run, &report);
+    if (one->status != NH_OK) {
         nh_run_free(run);
         nh_holonomic_free(one->holonomic);
         one->holonomic = NULL;
-        return complain_report(&report);
+        return is_left_out(b->c, one) ? 0 : complain_report(&report);
     }
     one->status = follow(b, one, run);
     judge(b->c, one);
@@ -320,7 +327,7 @@ static bool allocate(contest *c, bench *b, const options *given)
     const subject *s = &c->subject;
     int constraints = nh_system_constraints(s->system);
     c->conserved = remark_integrals(s->system);
-    c->discrete = nh_system_facts(s->system)->quadratic;
+    c->discrete = nh_system_facts(s->system)->quadratic && !nh_system_item_name(s->system, 0);
     c->integrals = c->conserved + (c->latitude != NULL) + c->discrete;
     nh_holonomic *probe;
     nh_status found = nh_holonomic_create(&probe, s->system, s->t, s->q, NULL);
@@ -342,23 +349,46 @@ static bool allocate(contest *c, bench *b, const options *given)
     return ok;
 }
 
+static void free_course(course *one)
+{
+    free(one->trend);
+    free(one->last);
+    free(one->size);
+    free(one->start);
+    free(one->surface);
+    free(one->series);
+    free(one->judgement);
+    free(one->bins);
+}
+
 void contest_free(contest *c)
 {
-    for (int i = 0; c->courses && i < c->method_count; i++) {
-        free(c->courses[i].trend);
-        free(c->courses[i].last);
-        free(c->courses[i].size);
-        free(c->courses[i].start);
-        free(c->courses[i].surface);
-        free(c->courses[i].series);
-        free(c->courses[i].judgement);
-        free(c->courses[i].bins);
-    }
+    for (int i = 0; c->courses && i < c->method_count; i++)
+        free_course(&c->courses[i]);
     free(c->courses);
     free(c->start);
     free(c->methods);
     nh_latitude_free(c->latitude);
     subject_free(&c->subject);
+}
+
+static void drop_left_out(contest *c)
+{
+    char names[512] = "";
+    int kept = 0;
+    for (int i = 0; i < c->method_count; i++) {
+        if (is_left_out(c, &c->courses[i])) {
+            leave_out(names, sizeof names, c->methods[i].text);
+            free_course(&c->courses[i]);
+            continue;
+        }
+        c->methods[kept] = c->methods[i];
+        c->courses[kept] = c->courses[i];
+        c->courses[kept].method = &c->methods[kept];
+        kept++;
+    }
+    c->method_count = kept;
+    remark_left_out(names);
 }
 
 static int examine_all(bench *b)
@@ -377,6 +407,8 @@ static int examine_all(bench *b)
     for (int i = 0; i < c->method_count && !answer; i++)
         answer = examine(b, &c->courses[i]);
     progress_end(&b->bar);
+    if (!answer)
+        drop_left_out(c);
     for (int i = 0; i < c->method_count; i++)
         if (c->courses[i].doubt[0] && !c->brief)
             remark("%s: %s", c->courses[i].method->text, c->courses[i].doubt);
@@ -446,7 +478,7 @@ int contest_run(contest *c, const options *given)
 
 static int run(const options *given)
 {
-    contest c = {.compose = one_method(given)};
+    contest c = {.compose = one_method(given), .leaves_out = given->method_count == 0};
     int answer = contest_run(&c, given);
     if (!answer)
         answer = tell(&c, given);

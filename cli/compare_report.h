@@ -43,6 +43,7 @@ typedef struct contest {
     candidate *methods;
     int method_count;
     const char *compose, *plot;
+    bool leaves_out;   /* methods that meet a mode which they cannot follow */
     bool brief;        /* only verdicts are needed: no second run for the cost, and no remarks */
     double step, time; /* time: the length of a run */
     int64_t steps, every;

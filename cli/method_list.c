@@ -4,6 +4,7 @@
 #include "command.h"
 #include "message.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -135,6 +136,18 @@ int choose_methods(candidate **out, int *count, const char *const *offered, cons
         return FAILED;
     }
     return *count ? check_named(list, s, given) : keep_possible(list, count, offered, s, given);
+}
+
+void leave_out(char *names, size_t room, const char *method)
+{
+    const size_t used = strlen(names);
+    snprintf(names + used, room - used, "%s%s", used ? ", " : "", method);
+}
+
+void remark_left_out(const char *names)
+{
+    if (names[0])
+        remark("left out, because they cannot follow what slips or holds on the way: %s", names);
 }
 
 const candidate *most_demanding(const candidate *list, int count)

@@ -28,6 +28,11 @@ int choose_methods(candidate **out, int *count, const char *const *offered, cons
 /* The method with the lowest order, above 1 if possible: a step that suits it suits the others. */
 const candidate *most_demanding(const candidate *list, int count);
 
+/* Notes the name of a method in a list of those that are left out, for which the remark gives the
+ * reason: a mode of contacts and grips that they cannot follow is met only in the run. */
+void leave_out(char *names, size_t room, const char *method);
+void remark_left_out(const char *names);
+
 /* The composition that --compose names, of each method; NULL for one of different methods, which is
  * one more method. */
 const char *one_method(const options *given);

@@ -154,12 +154,15 @@ static double error_of(survey *s, const options *given, const char *method, int 
     }
     free(q);
     nh_run_free(run);
+    s->refused = status == NH_NOT_APPLICABLE;
     return error;
 }
 
 static void measure(survey *s, const options *given)
 {
     int64_t all = 0, done = 0;
+    char left_out[512] = "";
+    const int methods = s->method_count;
     double level[STEP_SIZES_MAX]; /* where rounding noise begins: it adds up like a random walk */
     for (int i = 0; i < s->sizes; i++) {
         all += s->steps[i];
@@ -167,17 +170,26 @@ static void measure(survey *s, const options *given)
     }
     progress bar;
     progress_begin(&bar, all * s->method_count, given->quiet);
-    for (int m = 0; m < s->method_count; m++) {
-        series *one = &s->series[m];
-        one->method = &s->methods[m];
-        for (int i = 0; i < s->sizes; i++) {
+    s->method_count = 0;
+    for (int m = 0; m < methods; m++) {
+        series *one = &s->series[s->method_count];
+        s->methods[s->method_count] = s->methods[m];
+        one->method = &s->methods[s->method_count];
+        s->refused = false;
+        for (int i = 0; i < s->sizes && !(s->refused && s->leaves_out); i++) {
             one->error[i] =
                 error_of(s, given, one->method->text, i, one->failure[i], sizeof one->failure[i]);
             progress_update(&bar, done += s->steps[i]);
         }
+        if (s->refused && s->leaves_out) {
+            leave_out(left_out, sizeof left_out, one->method->text);
+            continue;
+        }
         one->order = nh_fit_order(s->h, one->error, level, s->sizes, one->mark);
+        s->method_count++;
     }
     progress_end(&bar);
+    remark_left_out(left_out);
 }
 
 /* ---- the command --------------------------------------------------------------------------- */
@@ -233,7 +245,7 @@ static int run(const options *given)
 {
     if (given->drift)
         return order_drift(given);
-    survey s = {.compose = one_method(given)};
+    survey s = {.compose = one_method(given), .leaves_out = given->method_count == 0};
     nh_report report;
     int answer = subject_find(&s.subject, given);
     if (!answer)

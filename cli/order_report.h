@@ -13,7 +13,7 @@ typedef struct series {
     const candidate *method;
     double error[STEP_SIZES_MAX]; /* the largest of the end state's components; NaN: failed */
     nh_point mark[STEP_SIZES_MAX];
-    char failure[STEP_SIZES_MAX][160]; /* why, or "" */
+    char failure[STEP_SIZES_MAX][400]; /* why, or "" */
     nh_order order;
 } series;
 
@@ -31,7 +31,8 @@ typedef struct survey {
     nh_accuracy accuracy;
     double tolerance, scale; /* scale: size of the end state itself, in these units; at least 1 */
     series *series;
-    bool no_memory; /* for some run */
+    bool no_memory;           /* for some run */
+    bool leaves_out, refused; /* methods that meet a mode which they cannot follow; the last did */
 } survey;
 
 void order_print_text(const survey *s);

@@ -130,7 +130,8 @@ static void begin_models(json *j)
 /* Surveys one model; a method that fails is a result, not a failure of the survey. */
 static int survey(const options *given, const char *model, json *j)
 {
-    contest c = {.compose = one_method(given), .brief = true};
+    contest c = {
+        .compose = one_method(given), .leaves_out = given->method_count == 0, .brief = true};
     options mine;
     int answer = prepare(given, &model, &mine);
     bool some = !answer && mine.method_count > 0;

@@ -35,12 +35,16 @@ static bool is_named_event(const nh_crossings *w, int event)
 static nh_status unknown_event(const nh_crossings *w, const char *name, int length,
                                nh_report *report)
 {
-    char list[256] = "";
+    static const char rest[] = ", ..";
+    char list[1024] = "";
     for (int i = 0; i < w->events; i++) {
-        size_t used = strlen(list);
+        const size_t used = strlen(list), more = strlen(nh_crossings_name(w, i)) + 2;
+        if (is_named_event(w, i) && used + more + sizeof rest > sizeof list) {
+            strcpy(list + used, rest);
+            break;
+        }
         if (is_named_event(w, i))
-            snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "",
-                     nh_crossings_name(w, i));
+            sprintf(list + used, "%s%s", used ? ", " : "", nh_crossings_name(w, i));
     }
     const char *system = nh_system_name(w->system);
     if (w->events == 0)

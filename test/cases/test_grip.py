@@ -114,6 +114,18 @@ def what_is_told(program):
         check(words in dropped, f"{words} is not in {dropped}")
 
 
+def what_is_left_out(program):
+    """Methods that cannot follow a mode which is met in the run are left out, unless they are asked for."""
+    ball = ("bowling-ball", "--time", "1")
+    for command in (("compare", *ball, "--step", "0.1"), ("order", *ball, "--halvings", "1"), ("survey", ball[0], "--steps", "20")):
+        done = program(*command)
+        same(done.returncode, 0, done.stderr)
+        check("left out, because they cannot follow what slips or holds on the way: dla01, " in done.stderr, done.stderr)
+        check("gauss" in done.stdout and "dla01" not in done.stdout, done.stdout)
+    done = program("compare", *ball, "--step", "0.1", "--methods", "gauss,dla01")
+    same((done.returncode, "while 'roll' slips, dla01 needs" in done.stderr), (2, True), done.stderr)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
@@ -129,6 +141,7 @@ def main():
     if not given.id:
         tests.append(("on every processor", lambda: on_every_processor(program)))
         tests.append(("what is told", lambda: what_is_told(program)))
+        tests.append(("what is left out", lambda: what_is_left_out(program)))
     return run_all(tests, workers=1 if given.print else 2)
 
 
