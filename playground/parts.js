@@ -61,7 +61,7 @@ const GROUPS = {
     "Skates and sleighs": ["chaplygin-sleigh", "driven-sleigh", "knife-edge", "inclined-skate", "dry-skate"],
     "Vehicles": ["benchmark-bicycle", "bicycle", "snakeboard", "roller-racer", "tractor-trailers", "two-wheeled-robot"],
     "Slipping, hopping, rocking": ["hopping-hoop", "sphere-on-sphere", "bowling-ball", "billiard-ball", "slipping-sleigh", "braking-robot", "falling-rod", "rocking-block"],
-    "Gearboxes that vary": ["pendulum-cvt", "asymmetric-gearbox", "harmonic-cvt", "quartic-cvt", "three-shaft-cvt"],
+    "Gearboxes that vary": ["pendulum-cvt", "asymmetric-gearbox", "harmonic-cvt", "quartic-cvt", "three-shaft-cvt", "one-spring-cvt", "reduced-cvt"],
     "Linkages and chains": ["closed-chain", "fourbar-skate"],
     "Tops and rigid bodies": ["heavy-top", "tippe-top", "suslov", "veselova"],
 };

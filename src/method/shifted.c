@@ -1,7 +1,8 @@
 /* DLA01 with the force and the reaction moved along the change of velocity.
  *
- *     qm = q0 + h/2 v0,   qf = qm + (1/4 - force) h (v1 - v0),   qc = qm + (1/4 - reaction) h (v1 -
- * v0) M v1 = M v0 - h gradV(qf) + A(qc)^T l,    A(q1) v1 + b(q1) = 0 q1 = qm + h/2 v1
+ *     qm = q0 + h/2 v0,   qf = qm + (1/4 - force) h (v1 - v0)
+ *     q1 = qm + h/2 v1,   qc = qm + (1/4 - reaction) h (v1 - v0)
+ *     M v1 = M v0 - h gradV(qf) + A(qc)^T l,    A(q1) v1 + b(q1) = 0
  *
  * Both points are (q0 + q1)/2 - c h (v1 - v0), with c = force and c = reaction: (1/4, 1/4) is
  * dla01, (0, 0) is gauss with one stage. Order 2, symmetric; preserves the constraints at every
@@ -144,10 +145,14 @@ static int step(kernel *k)
     CALL(FREE, t + h / 2, qm, k->v, step, free);
     if (REACTION_IS_LINEAR && FORCE_IS_KNOWN) {
         /* What A depends on is not moved by the reaction, so it is known at qc and q1. */
-        move_to(k, qm, TO_REACTION, free, q);
+        LOCAL(end, N);
+        EACH_QUICKLY(i, N)
+        {
+            q[i] = fma_(broadcast(TO_REACTION), free[i] - k->v[i], qm[i]);
+            end[i] = fma_(broadcast(h / 2), free[i], qm[i]);
+        }
         CALL(REACT, t + h / 2, q, k->v, 0, B);
-        EACH_QUICKLY(i, N) q[i] = fma_(broadcast(h / 2), free[i], qm[i]);
-        CALL(PROJECT, t + h, q, free, B, v);
+        CALL(PROJECT, t + h, end, free, B, v);
     } else
         TRY_(solve(k, qm, free, step, v));
     COMMIT(i, fma_(broadcast(h / 2), v[i], qm[i]), v[i], (k->v[i] + v[i]) * (h / 2),
@@ -166,7 +171,7 @@ static size_t scratch(const nh_shape *s, const double *option)
     const size_t n = (size_t)s->n, m = (size_t)s->m, nb = (size_t)s->nb;
     if (s->positions > 0)
         return 2 * n + surface_scratch(s);
-    return 6 * n + 2 * nb + 2 + 3 * m + newton_scratch(n + m);
+    return 7 * n + 2 * nb + 2 + 3 * m + newton_scratch(n + m);
 }
 
 static nh_fn_set skips(const nh_shape *shape, const double *option)
