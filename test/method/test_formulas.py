@@ -668,6 +668,79 @@ for off in antisymmetry(np.array([0.0]), np.array([1.0]), 0 * one, one, one):
     check("43: and not without the symmetry conditions (6.3)", 1e-4 / off, 1)
 
 
+class WithAction(Varying):
+    """A coordinate more, on which the Lagrangian acts as a force: its velocity grows by L_d in every step."""
+
+    def text(self):
+        L = f"({self.kinetic} - {POTENTIAL})"
+        return super().text().split("frame")[0].replace("y, z, s", "y, z, s, S").replace("lagrangian ", "lagrangian S'^2/2 + ") + f"force S = {L}\n"
+
+
+def told_action(system, method, steps):
+    path = os.path.join(folder.name, "action.nh")
+    with open(path, "w") as file:
+        file.write(system.text())
+    q, v = start_of(system)
+    words = [NONHOLO, "run", path, "--method", method, "--step", repr(H), "--steps", str(steps), "--q=" + ",".join(map(repr, [*map(float, q), 0.0])),
+             "--v=" + ",".join(map(repr, [*map(float, v), 0.0])), "--json", "--quiet", "--no-estimate"]
+    return json.loads(subprocess.run(words, capture_output=True, text=True, check=True).stdout)["v"][4]
+
+
+action = WithAction()
+for name, method, tables in (("Gauss", "gauss:stages=2", (c, b, a, a, a)), ("Lobatto IIIA-B", "lobatto-ab:stages=3", symmetric[1][1]),
+                             ("Lobatto IIIA-B-D", "lobatto-abd:stages=3", symmetric[2][1]), ("Lobatto IIID", "lobatto-d:stages=3", symmetric[3][1])):
+    (q, v), sum_of_all = start_of(varying), 0.0
+    for steps in (1, 2, 3):
+        told = {}
+        q1, v1, _ = spark(*tables)(varying, H, q, v, None, told)
+        one = discrete_action(varying, H, tables[2], tables[1], q, told["V"])
+        sum_of_all += one
+        q, v = q1, v1
+        check(f"44: L_d as the growth of a velocity, {name}, {steps} steps", abs(told_action(action, method, steps) - sum_of_all), 1e-13)
+whole = told_action(action, "gauss:stages=6", 3)
+check("44: the sum of the L_d approximates the action, Gauss", abs(told_action(action, "gauss:stages=2", 3) - whole), 1e-6)
+
+
+# ---- section 5 of Jay (2009): the exact discrete forces ----
+
+
+def motion(s, q, v, time, steps):
+    """Positions, velocities, and the reactions A^T lambda, which are -K^T Psi in the paper, at equal times."""
+    points, h = [], time / steps
+    for i in range(steps + 1):
+        points.append((q, v, s.rows(q).T @ s.acceleration(q, v)[1]))
+        q, v, _ = rk4(s, h, q, v, None)
+    return [np.array(part) for part in zip(*points)]
+
+
+def simpson(values, time):
+    weights = np.array([1, *([4, 2] * (len(values) // 2))][:-1] + [1]) * time / (3 * (len(values) - 1))
+    return np.tensordot(weights, values, 1)
+
+
+def exact_forces(s, time, steps=200):
+    """How far f_d^E+ of (5.2) and of (5.4), and dL_d^E/dq1 of (5.3), are from each other along a change of v0."""
+    q0, v0 = start_of(s)
+    row, e = s.rows(q0)[0], 1e-4
+    change = np.array([0.3, -1.0, 0.4, 0.7])
+    change = change - row * (row @ change) / (row @ row)
+    lower, upper = (motion(s, q0, v0 + side * e * change, time, steps) for side in (-1, 1))
+    q, v, reaction = motion(s, q0, v0, time, steps)
+    action = [simpson(np.array([b @ s.mass(a) @ b / 2 - s.potential(a) for a, b in zip(*one[:2])]), time) for one in (lower, upper)]
+    dq, dv = ((upper[i] - lower[i]) / (2 * e) for i in (0, 1))
+    impulse = np.array([simpson(reaction[i:], time * (1 - i / steps)) for i in range(0, steps - 1, 2)] + [0 * q0])  # from here to the end
+    force = simpson(np.sum(reaction * dq, axis=1), time)
+    by_parts = simpson(np.sum(impulse * dv[::2], axis=1), time)
+    slope = (action[1] - action[0]) / (2 * e)
+    return abs(slope - (s.momentum(q[-1], v[-1]) @ dq[-1] - force)), abs(force - by_parts), abs(force)
+
+
+off, parts, size = exact_forces(varying, 0.5)
+check("45: (5.3), the exact discrete Lagrangian and force", off, 1e-8)
+check("45: (5.4), the exact force by parts", parts, 1e-8)
+check("45: a force of some size", 1e-3 / size, 1)
+
+
 def determined(c, b, a, f, r):
     """The smallest singular values, beside the largest, of the step as a problem between q0 and q1, where v0 is unknown, too."""
     told, (q0, v0) = {}, start_of(varying)
