@@ -762,7 +762,8 @@ NH_API const char *nh_sensitivity_output_name(const nh_sensitivity *sensitivity,
  * learn need of it. A change of the state is as in nh_direction, with three numbers for a rotation;
  * states and their changes have to satisfy the constraints. Inputs are constant during the steps.
  * `parameters` are names as for nh_sensitivity_create, of parameters only; NULL: none. In options,
- * the length of a step, the method and how its steps are computed count. */
+ * the length of a step, the method and how its steps are computed count. Here the step may be
+ * negative: then time goes backwards. */
 typedef struct nh_map nh_map;
 NH_API nh_status nh_map_create(nh_map **out, const nh_system *system, const nh_run_options *options,
                                const char *parameters, nh_report *report);

@@ -382,7 +382,7 @@ class System(Immutable):
     def map(self, step: float, method: str = "gauss", steps: int = 1, *, parameters: str | Sequence[str] = (), compose: str | None = None,
             compensated: bool | None = None, **options: Any) -> Map:
         """Steps of a run as a function that knows its derivatives: ``z1, vjp, jvp = map(z, inputs, t)``. ``parameters`` are those by
-        which it is differentiated, too. See :class:`Map`.
+        which it is differentiated, too. With a negative ``step``, time goes backwards. See :class:`Map`.
 
         >>> import nonholo
         >>> cart = nonholo.load('''model cart
@@ -400,6 +400,8 @@ class System(Immutable):
         [[1.0, 0.1], [0.0025], [-0.00375]]
         >>> jvp([0, 1], [0]).round(6).tolist()
         [0.1, 1.0]
+        >>> cart.map(-0.1)(z1, {"push": 3})[0].round(12).tolist()
+        [0.0, 1.0]
         """
         from .gradients import Map
         from .trajectory import method_text

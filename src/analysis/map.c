@@ -6,6 +6,7 @@
 #include "run/backward.h"
 #include "system/attitude.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,9 +42,20 @@ static nh_status choose_parameters(nh_map *m, const char *names, nh_report *repo
     return status;
 }
 
+/* The clock of a run with a negative step goes backwards. */
+static nh_status create_run(const nh_map *m, nh_run **out, nh_report *report)
+{
+    nh_run_options how = m->how;
+    how.step = fabs(how.step);
+    const nh_status status = nh_run_create(out, m->system, &how, report);
+    if (status == NH_OK)
+        (*out)->step = m->how.step;
+    return status;
+}
+
 static nh_status make_run(nh_map *m, nh_report *report)
 {
-    nh_status status = nh_run_create(&m->run, m->system, &m->how, report);
+    nh_status status = create_run(m, &m->run, report);
     if (status == NH_OK)
         status = nh_backward_create(&m->backward, m->run, m->by != NULL, MEMORY, report);
     return status;
@@ -209,7 +221,7 @@ static nh_status make_forward(nh_map *m, int count, nh_report *report)
         return NH_OK;
     nh_status status = NH_OK;
     if (!m->forward)
-        status = nh_run_create(&m->forward, m->system, &m->how, report);
+        status = create_run(m, &m->forward, report);
     return status == NH_OK ? nh_run_tangents(m->forward, count, m->by != NULL, report) : status;
 }
 
