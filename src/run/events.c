@@ -44,7 +44,8 @@ static nh_status unknown_event(const nh_crossings *w, const char *name, int leng
             break;
         }
         if (is_named_event(w, i))
-            sprintf(list + used, "%s%s", used ? ", " : "", nh_crossings_name(w, i));
+            snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "",
+                     nh_crossings_name(w, i));
     }
     const char *system = nh_system_name(w->system);
     if (w->events == 0)
