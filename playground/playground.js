@@ -177,9 +177,9 @@ class Playground {
         this.library = message.library;
         root.ready = Math.round(performance.now());
         if (this.stopped) { this.stopped = false; return; }
-        makeGallery(this.library.models, (model) => this.choose(model.name));
         makeTrials(this);
         await this.fromLink();
+        setTimeout(() => makeGallery(this.library.models, (model) => this.choose(model.name)), 0);
     }
 
     on_text(message) {
@@ -470,6 +470,7 @@ class Playground {
     }
 
     async fromLink() {
+        clearTimeout(this.keeping);
         const asked = location.hash.slice(1), content = await contentOf(asked || this.kept());
         const known = content && (content.text !== undefined || this.library.models.some((one) => one.name === content.model));
         this.notice(!asked || known ? "" : content && content.model !== undefined ? "There is no model “" + content.model.slice(0, 60) + "”; the gallery lists those that there are." : "The link is damaged or incomplete, so it cannot be opened.");

@@ -92,6 +92,7 @@ SHORT, LONG = 18, 19  # letters of cells that are not broken, and of those that 
 def wrap_table(match):
     table = re.sub(r"<code>([^<]{16,})</code>", r'<code class="wide">\1</code>', match[0])
     table = re.sub(r"<th([^>]*)>\s*</th>", r"<td\1></td>", table)  # a heading that says nothing is none
+    table = re.sub(r"<th([^>]*)>((?:<math(?:(?!</math>).)*</math>[\s,]*)+)</th>", r'<th\1><span class="unseen">formula </span>\2</th>', table, flags=re.S)  # nor is one of formulas, for some readers
     size = lambda markup: len(re.sub(r"<[^>]+>\s*", "", markup))
     rows = table.split("</tr>")
     columns = len(re.findall(r"<t[hd]\b", rows[0]))

@@ -9,14 +9,17 @@
 // while something moves, without smooth edges, and a smooth one when it has come to rest.
 "use strict";
 
-const SOFTWARE = /swiftshader|llvmpipe|softpipe|software|basic render/i, REST = 250; // milliseconds
+const SOFTWARE = /swiftshader|llvmpipe|softpipe|software|basic render/i, REST = 300; // milliseconds
 
 const renderers = {
     made: {},
     slow: undefined,
     make(smooth) {
         const canvas = document.createElement("canvas"), context = canvas.getContext("webgl2", { antialias: smooth, alpha: false, stencil: true });
-        return context ? new THREE.WebGLRenderer({ canvas, context }) : null;
+        if (!context) return null;
+        const renderer = new THREE.WebGLRenderer({ canvas, context });
+        renderer.debug.checkShaderErrors = false; // asking would wait for each of them
+        return renderer;
     },
     // Whether pictures take long; asked of a context, which is then the one of rough pictures.
     areSlow() {
@@ -135,7 +138,6 @@ class SceneView {
         this.camera = new SceneCamera(this.state);
         this.time = 0;
         this.kit = null;
-        this.drawn = performance.now();
         if (!this.options.still) this.listen();
     }
 
@@ -203,14 +205,13 @@ class SceneView {
         if (this.options.above) this.options.above(context, dark);
     }
 
-    // What is drawn again within a moment moves; the last picture of a motion is drawn once more. `best` pictures are kept.
+    // A rough picture is drawn once more when nothing has followed it for a moment; `best` pictures are kept.
     isSmooth() {
         if (!renderers.areSlow() || this.options.best) return true;
-        const before = this.drawn, now = this.drawn = performance.now();
         clearTimeout(this.resting);
-        if (now - before > REST) return true;
-        this.resting = setTimeout(() => { this.drawn = -Infinity; this.again(); }, REST);
-        return false;
+        this.resting = setTimeout(() => { this.atRest = true; this.again(); this.atRest = false; }, REST);
+        if (this.atRest) clearTimeout(this.resting);
+        return Boolean(this.atRest);
     }
 
     // Where points are on the canvas, in its pixels.
