@@ -103,7 +103,7 @@ nh_status nh_start_moves_begin(nh_start_moves *s, const nh_system *system,
     nh_fn_set functions = NH_FN_BIT(MATRICES) | NH_FN_BIT(CONSTRAINT) | NH_FN_BIT(INPUTS);
     if (s->positions > 0)
         functions |= NH_FN_BIT(SURFACE);
-    status = nh_dual_engine(&s->engine, s->named, functions, NULL, report);
+    status = nh_dual_engine(&s->engine, s->named, functions, NULL, NULL, report);
     return status == NH_OK ? take_base(s, report) : status;
 }
 

@@ -145,7 +145,7 @@ void nh_fuse_values(nh_fuser *j, const nh_tape *t, nh_fused *value)
     put_values(j, t, value);
 }
 
-void nh_fuse_tape(nh_fuser *j, const nh_tape *t, nh_fuse_arguments given, nh_fused *out)
+void nh_fuse_apply(nh_fuser *j, const nh_tape *t, const nh_fused *input, nh_fused *out)
 {
     nh_fused *value = calloc(t->values + 1, sizeof *value);
     if (!value) {
@@ -153,12 +153,25 @@ void nh_fuse_tape(nh_fuser *j, const nh_tape *t, nh_fuse_arguments given, nh_fus
         memset(out, 0, t->outputs * sizeof *out);
         return;
     }
-    for (size_t i = 0; i < t->inputs; i++)
-        value[i] = argument_of(j, t->input + i, given);
+    memcpy(value, input, t->inputs * sizeof *value);
     put_values(j, t, value);
     for (size_t i = 0; i < t->outputs; i++)
         out[i] = value[t->output[i]];
     free(value);
+}
+
+void nh_fuse_tape(nh_fuser *j, const nh_tape *t, nh_fuse_arguments given, nh_fused *out)
+{
+    nh_fused *input = calloc(t->inputs + 1, sizeof *input);
+    if (!input) {
+        j->failed = true;
+        memset(out, 0, t->outputs * sizeof *out);
+        return;
+    }
+    for (size_t i = 0; i < t->inputs; i++)
+        input[i] = argument_of(j, t->input + i, given);
+    nh_fuse_apply(j, t, input, out);
+    free(input);
 }
 
 /* ---- the end ---- */

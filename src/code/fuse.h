@@ -26,6 +26,9 @@ typedef struct nh_fuse_arguments {
 } nh_fuse_arguments;
 void nh_fuse_tape(nh_fuser *fuser, const nh_tape *tape, nh_fuse_arguments arguments, nh_fused *out);
 
+/* The same, given all of tape->input. */
+void nh_fuse_apply(nh_fuser *fuser, const nh_tape *tape, const nh_fused *input, nh_fused *out);
+
 /* Computes a tape from the new tape's own arguments: all of its values. */
 void nh_fuse_values(nh_fuser *fuser, const nh_tape *tape, nh_fused *value);
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "code/fuse.h"
+
 __thread nh_recording *nh_recording_here;
 
 /* ---- growing ---- */
@@ -108,7 +110,53 @@ void nh_recorder_begin(nh_recorder *r, uint32_t nodes)
     to->next = to->arc;
     to->nodes = nodes;
     to->calls = to->arguments = 0;
+    to->begin = 0;
     nh_recording_here = to;
+}
+
+/* ---- a tape ---- */
+
+void nh_recorder_begin_tape(nh_recorder *r)
+{
+    nh_recorder_begin(r, 0);
+    r->recording.tape = nh_fuse_begin();
+    r->recording.decides = !r->recording.tape;
+    r->recording.begin = r->recording.tape ? nh_recorder_argument(r, NH_TIME, 0) : 0;
+}
+
+uint32_t nh_recorder_argument(nh_recorder *r, nh_input kind, uint32_t index)
+{
+    return nh_fuse_argument(r->recording.tape, kind, index) + 1;
+}
+
+static nh_fused value_of(nh_recording *to, double x, uint32_t node)
+{
+    return node ? node - 1 : nh_fuse_constant(to->tape, x);
+}
+
+uint32_t nh_recording_note(nh_recording *r, nh_noted operation, const double x[3],
+                           const uint32_t node[3])
+{
+    static const nh_op op[] = {
+        [NH_NOTED_ADD] = NH_OP_ADD, [NH_NOTED_SUB] = NH_OP_SUB, [NH_NOTED_MUL] = NH_OP_MUL,
+        [NH_NOTED_DIV] = NH_OP_DIV, [NH_NOTED_NEG] = NH_OP_NEG, [NH_NOTED_FMA] = NH_OP_FMA};
+    nh_fused operand[3] = {0};
+    for (int i = 0; i < nh_ops[op[operation]].operands; i++)
+        operand[i] = value_of(r, x[i], node[i]);
+    return nh_fuse_operation(r->tape, op[operation], operand[0], operand[1], operand[2]) + 1;
+}
+
+nh_tape *nh_recorder_end_tape(nh_recorder *r, const nh_recorded *number, size_t count)
+{
+    nh_recording *to = &r->recording;
+    nh_fused *output = to->decides ? NULL : malloc((count + 1) * sizeof *output);
+    for (size_t i = 0; output && i < count; i++)
+        output[i] = value_of(to, number[i].value, number[i].node);
+    nh_tape *made = nh_fuse_end(to->tape, output, output ? count : 0);
+    free(output);
+    to->tape = NULL;
+    nh_recording_here = NULL;
+    return made;
 }
 
 /* ---- calls ---- */
@@ -138,6 +186,27 @@ static bool keep_arguments(nh_recorder *r, int fn, double t, const void *q, cons
     return varied != 0;
 }
 
+/* A call that is noted: its tape becomes a part of the one that is made. */
+static void note_call(nh_recorder *r, int fn, const nh_recorded *const *given, nh_recorded *result)
+{
+    nh_recording *to = &r->recording;
+    const nh_tape *tape = r->tape[fn];
+    nh_fused *input = malloc((tape->inputs + tape->outputs + 1) * sizeof *input);
+    if (!input) {
+        to->decides = true;
+        return;
+    }
+    nh_fused *out = input + tape->inputs;
+    for (size_t i = 0; i < tape->inputs; i++) {
+        const nh_recorded *number = given[tape->input[i].kind] + tape->input[i].index;
+        input[i] = value_of(to, number->value, number->node);
+    }
+    nh_fuse_apply(to->tape, tape, input, out);
+    for (size_t i = 0; i < tape->outputs; i++)
+        result[i] = (nh_recorded){r->out[i], out[i] + 1, 0};
+    free(input);
+}
+
 int nh_recorder_call(const void *self, int fn, double t, const void *q, const void *v,
                      const void *x, void *out, const void *u)
 {
@@ -149,6 +218,13 @@ int nh_recorder_call(const void *self, int fn, double t, const void *q, const vo
         keep_arguments(r, fn, t, q, v, x, u) &&
         ensure(to, (void **)&to->call, &to->calls_room, to->calls + 1, sizeof *to->call);
     const int status = r->call[fn](r->self, fn, t, r->q, r->v, r->x, r->out, r->u);
+    if (to->tape) {
+        const nh_recorded time = {t, to->time, 0};
+        const nh_recorded *given[NH_INPUT_KINDS] = {
+            [NH_TIME] = &time, [NH_Q] = q, [NH_V] = v, [NH_X] = x, [NH_U] = u};
+        note_call(r, fn, given, result);
+        return status;
+    }
     if (varied) {
         to->call[to->calls++] =
             (nh_recorded_call){fn, to->nodes + 1, to->next - to->arc, to->arguments};

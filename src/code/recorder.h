@@ -35,6 +35,13 @@ void nh_recorder_close(nh_recorder *r);
 void nh_recorder_begin(nh_recorder *r, uint32_t nodes);
 /* Computes a function of the system over recorded numbers; self: an nh_recorder. */
 nh_call_fn nh_recorder_call;
+/* Begins a tape instead, of what is done without looking at values; r->recording.tape is NULL
+ * without memory. Nodes are those of arguments (nh_recorder_argument) and of results. */
+void nh_recorder_begin_tape(nh_recorder *r);
+uint32_t nh_recorder_argument(nh_recorder *r, nh_input kind, uint32_t index);
+/* The tape that returns these numbers; NULL if values were looked at, or without memory. */
+nh_tape *nh_recorder_end_tape(nh_recorder *r, const nh_recorded *number, size_t count);
+
 /* Ends the recording. Derivatives by nodes, r->adjoint[1 ..], are all 0, for the caller to set
  * those of results. False if out of memory. */
 bool nh_recorder_end(nh_recorder *r);

@@ -204,14 +204,14 @@ static void pair(const reversal *w, const nh_instruction *x)
         subtract_times(w, x->a, w->adjoint[x->c], w->value[x->to]);
 }
 
-static void reverse(const reversal *w, uint32_t first_weight, nh_fused *out)
+static void reverse(const reversal *w, nh_input kind, uint32_t first_weight, nh_fused *out)
 {
     const nh_tape *t = w->tape;
     nh_fuse_values(w->fuser, t, w->value);
     for (size_t i = 0; i < t->values; i++)
         w->adjoint[i] = NONE;
     for (size_t i = 0; i < t->outputs; i++)
-        add(w, t->output[i], nh_fuse_argument(w->fuser, NH_U, first_weight + (uint32_t)i));
+        add(w, t->output[i], nh_fuse_argument(w->fuser, kind, first_weight + (uint32_t)i));
     for (size_t i = t->instructions; i-- > 0;) {
         const nh_instruction *x = t->code + i;
         if (nh_ops[x->op].results > 1)
@@ -225,7 +225,7 @@ static void reverse(const reversal *w, uint32_t first_weight, nh_fused *out)
     }
 }
 
-nh_tape *nh_tape_reverse(const nh_tape *tape, uint32_t first_weight)
+nh_tape *nh_tape_reverse(const nh_tape *tape, nh_input kind, uint32_t first_weight)
 {
     const reversal w = {.fuser = nh_fuse_begin(),
                         .tape = tape,
@@ -234,7 +234,7 @@ nh_tape *nh_tape_reverse(const nh_tape *tape, uint32_t first_weight)
     nh_fused *out = malloc((tape->inputs + 1) * sizeof *out);
     const bool ok = w.fuser && w.value && w.adjoint && out;
     if (ok)
-        reverse(&w, first_weight, out);
+        reverse(&w, kind, first_weight, out);
     nh_tape *made = nh_fuse_end(w.fuser, out, ok ? tape->inputs : 0);
     free(w.value);
     free(w.adjoint);

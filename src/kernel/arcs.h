@@ -22,7 +22,21 @@ typedef struct nh_recorded_call {
     size_t arguments; /* where they are kept */
 } nh_recorded_call;
 
+/* What a step without decisions does is the same in every step, so it can be noted once, as a tape.
+ * Nodes are then values of that tape, plus one. */
+typedef enum nh_noted {
+    NH_NOTED_ADD,
+    NH_NOTED_SUB,
+    NH_NOTED_MUL,
+    NH_NOTED_DIV,
+    NH_NOTED_NEG,
+    NH_NOTED_FMA
+} nh_noted;
+
 typedef struct nh_recording {
+    struct nh_fuser *tape;    /* operations are noted there instead; or NULL */
+    bool decides;             /* ... but what is done depends on values */
+    uint32_t begin, time;     /* node of the time at which the step begins; of a function's time */
     nh_arc *arc, *next, *end; /* room for a few more is kept beyond `end` */
     uint32_t nodes;           /* numbered from 1; a number without derivatives is node 0 */
     nh_recorded_call *call;
@@ -41,5 +55,8 @@ extern __thread nh_recording *nh_recording_here
 
 enum { NH_RECORDING_MARGIN = 4 };
 void nh_recording_widen(nh_recording *r);
+/* Notes an operation on numbers x with these nodes; returns the node of its result. */
+uint32_t nh_recording_note(nh_recording *r, nh_noted operation, const double x[3],
+                           const uint32_t node[3]);
 
 #endif

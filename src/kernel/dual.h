@@ -168,6 +168,21 @@ static inline bool moves_(real a)
     return any_place(a.d != 0);
 }
 
+static inline void looked_at_(real a)
+{
+    (void)a;
+}
+
+static inline real scaled_(real a, double by)
+{
+    return real(a.x * by, a.d * by);
+}
+
+static inline real divided_(real a, double by)
+{
+    return real(a.x / by, a.d * (1 / by));
+}
+
 static inline real shifted_(real a, double by)
 {
     return real(a.x + by, a.d);

@@ -129,8 +129,14 @@ static inline int call_tape(const kernel *k, int fn, scalar t, const real *q, co
 {
 #ifdef NH_TIME_MOVES
     ((real *)k->u)[k->io->shape->inputs] = t;
+#elif defined(NH_RECORD)
+    nh_recording_here->time = t.node;
 #endif
+#ifdef NH_DUAL
+    return k->call[fn](k->self, fn, LANE(t, 0), q, v, x, out, k->u);
+#else
     return k->call[fn](k->self, fn, t, q, v, x, out, k->u);
+#endif
 }
 
 /* Notes how much scratch steps take; the run compares that with what its method asked for. It is

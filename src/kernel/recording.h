@@ -37,6 +37,18 @@ namespace plain
 using plain::mask;
 using plain::trig_shift;
 
+/* Whether a tape is noted; something looks at the value of a number with this node. */
+static inline bool notes_()
+{
+    return __builtin_expect(nh_recording_here->tape != NULL, 0);
+}
+
+static inline void look_at_(uint32_t node)
+{
+    if (node != 0 && notes_())
+        nh_recording_here->decides = true;
+}
+
 struct real {
     double x;
     uint32_t node, unused;
@@ -50,6 +62,7 @@ struct real {
     /* where kernels of one lane look at a value */
     operator double() const
     {
+        look_at_(node);
         return x;
     }
 };
@@ -93,11 +106,13 @@ static inline uint32_t nh_depends(uint32_t a, double rate, uint32_t b, double ot
 
 static inline real along(double value, double rate, real a)
 {
+    look_at_(a.node);
     return real(value, nh_depends(a.node, rate));
 }
 
 static inline real along(double value, double rate, real a, double other, real b)
 {
+    look_at_(a.node | b.node);
     return real(value, nh_depends(a.node, rate, b.node, other));
 }
 
@@ -106,9 +121,69 @@ static inline bool moves_(real a)
     return a.node != 0;
 }
 
+static inline void looked_at_(real a)
+{
+    look_at_(a.node);
+}
+
+/* ---- arithmetic ---- */
+
+static inline real note_(nh_noted operation, double value, real a, real b, real c)
+{
+    const double x[] = {a.x, b.x, c.x};
+    const uint32_t node[] = {a.node, b.node, c.node};
+    return real(value, nh_recording_note(nh_recording_here, operation, x, node));
+}
+
+static inline real operation_(nh_noted operation, double value, double rate, real a, double other,
+                              real b)
+{
+    if ((a.node | b.node) == 0)
+        return real(value);
+    if (notes_())
+        return note_(operation, value, a, b, real(0));
+    return real(value, nh_depends(a.node, rate, b.node, other));
+}
+
+static inline real operator+(real a, real b)
+{
+    return operation_(NH_NOTED_ADD, a.x + b.x, 1, a, 1, b);
+}
+
+static inline real operator-(real a, real b)
+{
+    return operation_(NH_NOTED_SUB, a.x - b.x, 1, a, -1, b);
+}
+
+static inline real operator-(real a)
+{
+    return operation_(NH_NOTED_NEG, -a.x, -1, a, 0, real(0));
+}
+
+static inline real operator*(real a, real b)
+{
+    return operation_(NH_NOTED_MUL, a.x * b.x, b.x, a, a.x, b);
+}
+
+static inline real operator/(real a, real b)
+{
+    const double inverse = 1 / b.x, value = a.x / b.x;
+    return operation_(NH_NOTED_DIV, value, inverse, a, -value * inverse, b);
+}
+
+static inline real scaled_(real a, double by)
+{
+    return operation_(NH_NOTED_MUL, a.x * by, by, a, 0, real(by));
+}
+
+static inline real divided_(real a, double by)
+{
+    return operation_(NH_NOTED_DIV, a.x / by, 1 / by, a, 0, real(by));
+}
+
 static inline real shifted_(real a, double by)
 {
-    return real(a.x + by, a.node);
+    return operation_(NH_NOTED_ADD, a.x + by, 1, a, 0, real(by));
 }
 
 static inline real still_(real a)
@@ -116,39 +191,16 @@ static inline real still_(real a)
     return real(0, a.node);
 }
 
-/* ---- arithmetic ---- */
-
-static inline real operator+(real a, real b)
-{
-    return along(a.x + b.x, 1, a, 1, b);
-}
-
-static inline real operator-(real a, real b)
-{
-    return along(a.x - b.x, 1, a, -1, b);
-}
-
-static inline real operator-(real a)
-{
-    return along(-a.x, -1, a);
-}
-
-static inline real operator*(real a, real b)
-{
-    return along(a.x * b.x, b.x, a, a.x, b);
-}
-
-static inline real operator/(real a, real b)
-{
-    const double inverse = 1 / b.x, value = a.x / b.x;
-    return along(value, inverse, a, -value * inverse, b);
-}
-
 static inline real fma_(real a, real b, real c)
 {
     const double value = plain::fma_(a.x, b.x, c.x);
-    if (a.node == 0 || b.node == 0) /* often one factor is a coefficient */
-        return a.node ? along(value, b.x, a, 1, c) : along(value, a.x, b, 1, c);
+    if ((a.node | b.node | c.node) != 0 && notes_())
+        return note_(NH_NOTED_FMA, value, a, b, c);
+    if (a.node == 0 || b.node == 0) { /* often one factor is a coefficient */
+        const real factor = a.node ? a : b;
+        const double rate = a.node ? b.x : a.x;
+        return real(value, nh_depends(factor.node, rate, c.node, 1));
+    }
     const uint32_t product = nh_depends(a.node, b.x, b.node, a.x);
     return real(value, nh_depends(product, 1, c.node, 1));
 }
@@ -156,6 +208,7 @@ static inline real fma_(real a, real b, real c)
 /* Kernels measure with it what iterations correct; what they measure is not differentiated. */
 static inline real max_(real a, real b)
 {
+    look_at_(a.node | b.node);
     return real(a.x < b.x ? b.x : a.x);
 }
 
@@ -165,9 +218,14 @@ static inline real max_(real a, real b)
 #define NH_OWN_ACCUMULATE
 static inline void accumulate(real *x, real *low, real dx)
 {
+    if ((x->node | low->node | dx.node) != 0 && notes_()) {
+        *x = *x + dx;
+        *low = real(0);
+        return;
+    }
     const double small = low->x + dx.x, sum = x->x + small, back = sum - x->x;
     const double rest = (x->x - (sum - back)) + (small - back);
-    const real moved = low->node == 0 ? dx : along(small, 1, *low, 1, dx);
+    const real moved = low->node == 0 ? dx : real(small, nh_depends(low->node, 1, dx.node, 1));
     const bool both = x->node && moved.node;
     *x = real(sum, both ? nh_depends(x->node, 1, moved.node, 1) : x->node | moved.node);
     *low = real(rest);
@@ -235,14 +293,14 @@ static inline bool nh_dual_is_small(real change, real scale, int round)
 
 /* A number of kernel_io.h; derivatives by it are not recorded. */
 #define STEP_OF(io) real((io)->step)
-#define BEGIN_OF(io) real((io)->time)
+#define BEGIN_OF(io) real((io)->time, nh_recording_here->begin)
 
 /* ---- linear systems ---- */
 
 /* y -= c x */
 static inline void nh_record_subtract(real *y, double c, real x)
 {
-    *y = along(y->x - c * x.x, 1, *y, -c, x);
+    *y = *y - scaled_(x, c);
 }
 
 static inline void nh_dual_solve(int n, const double *lu, const int *pivot, real *x)

@@ -1,8 +1,9 @@
 /* What every `real` with derivatives does alike (dual.h, recording.h), and how functions are
  * differentiated. Before this file is included, `real` has its arithmetic with others of its kind;
  * along(value, rate, a), a value whose derivatives are `rate` times those of a, and the same for
- * two arguments; shifted_(a, by) with another value, still_(a) with the value 0; and moves_(a),
- * whether a has derivatives. */
+ * two arguments; arithmetic with plain numbers, scaled_(a, by), divided_(a, by), shifted_(a, by);
+ * still_(a) with the value 0; moves_(a), whether a has derivatives; and looked_at_(a), which is
+ * told that something is decided by its value. */
 #ifndef NH_KERNEL_RULES_H
 #define NH_KERNEL_RULES_H
 
@@ -11,7 +12,7 @@
 #define NH_WITH_NUMBERS(number)                                                                    \
     static inline real operator*(real a, number b)                                                 \
     {                                                                                              \
-        return along(LANE(a, 0) * b, (double)b, a);                                                \
+        return scaled_(a, (double)b);                                                              \
     }                                                                                              \
     static inline real operator*(number a, real b)                                                 \
     {                                                                                              \
@@ -19,7 +20,7 @@
     }                                                                                              \
     static inline real operator/(real a, number b)                                                 \
     {                                                                                              \
-        return along(LANE(a, 0) / b, 1 / (double)b, a);                                            \
+        return divided_(a, (double)b);                                                             \
     }                                                                                              \
     static inline real operator/(number a, real b)                                                 \
     {                                                                                              \
@@ -69,11 +70,13 @@ static inline real broadcast(real x)
 
 static inline mask less(real a, real b)
 {
+    looked_at_(a), looked_at_(b);
     return plain::less(LANE(a, 0), LANE(b, 0));
 }
 
 static inline int all_less(real a, real b)
 {
+    looked_at_(a), looked_at_(b);
     return LANE(a, 0) < LANE(b, 0);
 }
 
@@ -89,18 +92,21 @@ static inline int any(mask m)
 
 static inline real abs_(real a)
 {
+    looked_at_(a);
     return LANE(a, 0) < 0 ? -a : a;
 }
 
 /* The same number without derivatives. */
 static inline real frozen_(real a)
 {
+    looked_at_(a);
     return real(LANE(a, 0));
 }
 
 /* For rough functions of step lengths (rough.h), which are frozen. */
 static inline mask trig_bits(real a)
 {
+    looked_at_(a);
     return plain::trig_bits(LANE(a, 0));
 }
 

@@ -12,6 +12,8 @@
 
 enum { WIDTH = sizeof(nh_recorded) / sizeof(double) };
 
+enum { WHOLE_MAX = 200000 }; /* instructions of a step, above which it is recorded each time */
+
 /* Convergence is at least as fast as this until it was seen to be slower. */
 static const double rate_expected = 0.1;
 
@@ -27,7 +29,7 @@ static nh_status make_functions(nh_adjoint *a, nh_fn_set functions, nh_report *r
         a->engine.call[fn] = tape ? nh_recorder_call : nh_call_missing;
         if (status != NH_OK || !tape || tape->inputs == 0)
             continue;
-        a->product.interpreter.tape[fn] = nh_tape_reverse(tape, (uint32_t)a->inputs);
+        a->product.interpreter.tape[fn] = nh_tape_reverse(tape, NH_U, (uint32_t)a->inputs);
         if (!a->product.interpreter.tape[fn])
             status = nh_fail_memory(report);
     }
@@ -57,10 +59,12 @@ static nh_status make_room(nh_adjoint *a, nh_report *report)
                        run->system->name, method->name);
     a->numbers = run->state_size - (size_t)run->system->shape.inputs + a->inputs;
     a->block = nh_aligned_doubles(a->numbers * WIDTH);
+    a->values = nh_aligned_doubles(a->numbers);
+    a->moved = nh_aligned_doubles(a->numbers + 1);
     a->engine.scratch = nh_aligned_doubles((2 * scratch + 64) * WIDTH);
     const bool repeats = a->own && nh_repeats_own_steps(run);
     a->own_steps = repeats ? nh_aligned_doubles(nh_own_room(run)) : NULL;
-    return a->block && a->engine.scratch && (a->own_steps || !repeats) &&
+    return a->block && a->values && a->moved && a->engine.scratch && (a->own_steps || !repeats) &&
                    nh_recorder_open(&a->recorder, (size_t)a->shape.n)
                ? NH_OK
                : nh_fail_memory(report);
@@ -95,6 +99,11 @@ void nh_adjoint_free(nh_adjoint *a)
         return;
     for (int fn = 0; fn < NH_FN_COUNT; fn++)
         nh_tape_free((nh_tape *)a->product.interpreter.tape[fn]);
+    nh_tape_free((nh_tape *)a->whole.interpreter.tape[0]);
+    nh_tape_free(a->step_tape);
+    nh_engine_free(&a->whole);
+    free(a->values);
+    free(a->moved);
     nh_engine_free(&a->plain);
     nh_engine_free(&a->product);
     free(a->engine.scratch);
@@ -162,9 +171,66 @@ static int take_start(nh_adjoint *a, nh_kernel_io *io)
     return nh_kernel_begin(&a->engine, io);
 }
 
+/* ---- a step as a tape ---- */
+
+/* The tape of a step of this length, unless what it does depends on values. */
+static nh_tape *trace(nh_adjoint *a, const nh_leg *leg, double bound, const double *before)
+{
+    nh_recorder *r = &a->recorder;
+    const nh_leg first = {.clock = {nh_clock_at(&leg->clock, leg->from), leg->clock.step}, .to = 1};
+    take_block(a, before);
+    nh_recorder_begin_tape(r);
+    for (size_t i = 0; i < a->numbers && r->recording.tape; i++)
+        if (a->block[i].node != 0)
+            a->block[i].node = nh_recorder_argument(r, NH_X, (uint32_t)i);
+    nh_kernel_io io = arguments(a, &first, bound);
+    if (r->recording.tape && nh_kernel_advance_team(a->engine.kernel, &io, 1, 1) != NH_KERNEL_OK)
+        r->recording.decides = true;
+    return nh_recorder_end_tape(r, a->block, a->numbers);
+}
+
+/* Makes the tape of a step backwards, with machine code. */
+static void make_whole(nh_adjoint *a, const nh_leg *leg, double bound, const double *before)
+{
+    a->step_length = leg->clock.step;
+    a->step_tape = trace(a, leg, bound, before);
+    if (!a->step_tape || a->step_tape->instructions > WHOLE_MAX)
+        return;
+    nh_tape *back = nh_tape_reverse(a->step_tape, NH_V, 0);
+    a->whole.interpreter.tape[0] = back;
+    if (back && nh_engine_call_tapes(&a->whole, nh_variant_here(), 1, NULL) != NH_OK)
+        a->whole.self = NULL;
+    const nh_problem *p = a->system->mechanics->problem;
+    for (size_t i = a->run->state_size; i < a->numbers; i++)
+        a->values[i] = p->parameter[i - a->run->state_size].value;
+}
+
+static bool has_whole(nh_adjoint *a, const nh_leg *leg, double bound, const double *before)
+{
+    if (!a->own_steps && a->recorded < NH_WHOLE_FROM && ++a->recorded == NH_WHOLE_FROM)
+        make_whole(a, leg, bound, before);
+    return a->whole.self && leg->clock.step == a->step_length;
+}
+
+static void take_whole(nh_adjoint *a, const nh_leg *leg, const double *before, double *d)
+{
+    const nh_tape *tape = a->step_tape;
+    memcpy(a->values, before, a->run->state_size * sizeof *before);
+    a->whole.call[0](a->whole.self, 0, nh_clock_at(&leg->clock, leg->from), NULL, d, a->values,
+                     a->moved, NULL);
+    memset(d, 0, a->numbers * sizeof *d);
+    for (size_t i = 0; i < tape->inputs; i++)
+        if (tape->input[i].kind == NH_X)
+            d[tape->input[i].index] = a->moved[i];
+}
+
 bool nh_adjoint_step(nh_adjoint *a, const nh_leg *leg, double bound, const double *before,
                      double *d)
 {
+    if (has_whole(a, leg, bound, before)) {
+        take_whole(a, leg, before, d);
+        return true;
+    }
     if (a->own_steps)
         memcpy(a->own_steps, before, a->run->state_size * sizeof *before);
     return record(a, leg, bound, before, d, take_step);

@@ -12,13 +12,20 @@
 #include "code/recorder.h"
 #include "run/leg.h"
 
+enum { NH_WHOLE_FROM = 20 };
+
 typedef struct nh_adjoint {
     const nh_run *run;
     const nh_system *system;
-    nh_system *own;        /* with parameters as inputs; NULL: the run's system serves */
-    nh_shape shape;        /* of that system */
-    engine plain, product; /* its functions, and their derivatives backwards */
-    engine engine;         /* that of the kernel, which calls the recorder */
+    nh_system *own;         /* with parameters as inputs; NULL: the run's system serves */
+    nh_shape shape;         /* of that system */
+    engine plain, product;  /* its functions, and their derivatives backwards */
+    engine engine;          /* that of the kernel, which calls the recorder */
+    engine whole;           /* its first function is a whole step backwards, where that is a tape */
+    nh_tape *step_tape;     /* that step forwards; NULL: there is none */
+    double step_length;     /* its length */
+    int recorded;           /* steps so far; from NH_WHOLE_FROM on the tape pays */
+    double *values, *moved; /* of a block with parameters; results of the tape */
     nh_recorder recorder;
     nh_recorded *block;     /* the state of a step */
     double *own_steps;      /* room for steps that the method chooses; NULL: they need none */

@@ -114,6 +114,7 @@ static bool set_directions(nh_backward *s, const columns *c, size_t first, size_
         } else
             nh_tangent_number(nh_tangent_block(t, 0, pass), one->number)[place] = 1;
     }
+    nh_tangent_parameters_changed(s->run);
     return done;
 }
 

@@ -36,14 +36,29 @@ static bool fuse(engine *e, const nh_system *system, const nh_run *run, const nh
     return ok;
 }
 
+/* Those of the system, or, where only some parameters are varied, others: own[NH_FN_COUNT]. */
+static nh_status find_tapes(const nh_tape **tape, nh_tape **own, const nh_system *system,
+                            nh_fn_set functions, const bool *varied, nh_report *report)
+{
+    nh_status status = NH_OK;
+    for (int fn = 0; fn < NH_FN_COUNT && status == NH_OK; fn++) {
+        if (!nh_fn_in(functions, fn))
+            continue;
+        if (varied) {
+            status = nh_system_tape_of_varied(own + fn, system, (nh_fn)fn, varied, report);
+            tape[fn] = own[fn];
+        } else
+            status = nh_system_tape(tape + fn, system, (nh_fn)fn, report);
+    }
+    return status;
+}
+
 nh_status nh_dual_engine(engine *e, const nh_system *system, nh_fn_set functions, const nh_run *run,
-                         nh_report *report)
+                         const bool *varied, nh_report *report)
 {
     const nh_tape *tape[NH_CALLS] = {0};
-    nh_status status = NH_OK;
-    for (int fn = 0; fn < NH_FN_COUNT && status == NH_OK; fn++)
-        if (nh_fn_in(functions, fn))
-            status = nh_system_tape(tape + fn, system, (nh_fn)fn, report);
+    nh_tape *own[NH_FN_COUNT] = {0};
+    nh_status status = find_tapes(tape, own, system, functions, varied, report);
     if (status == NH_OK && !fuse(e, system, run, tape))
         status = nh_fail_memory(report);
     for (int fn = 0; fn < NH_CALLS && status == NH_OK; fn++) {
@@ -56,6 +71,8 @@ nh_status nh_dual_engine(engine *e, const nh_system *system, nh_fn_set functions
         if (!e->forward[fn])
             status = nh_fail_memory(report);
     }
+    for (int fn = 0; fn < NH_FN_COUNT; fn++)
+        nh_tape_free(own[fn]);
     return status == NH_OK ? nh_engine_call_tapes(e, NH_FORWARD, NH_LANES, report) : status;
 }
 

@@ -9,10 +9,10 @@
 
 /* NH_NOT_APPLICABLE if this build or this system has no derivatives. */
 nh_status nh_dual_check(const nh_system *system, nh_report *report);
-/* An engine that calls these functions, and those of a run's method, if there is one;
- * nh_engine_free in any case. */
+/* An engine that calls these functions, and those of a run's method, if there is one. Parameters
+ * that are not `varied` (NULL: all are) are numbers. nh_engine_free in any case. */
 nh_status nh_dual_engine(engine *e, const nh_system *system, nh_fn_set functions, const nh_run *run,
-                         nh_report *report);
+                         const bool *varied, nh_report *report);
 
 /* Evaluates a function at numbers with derivatives, at a time with the derivatives `moves` (NULL:
  * none), which is put behind the inputs. */

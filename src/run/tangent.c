@@ -72,13 +72,14 @@ static bool make_room(nh_tangent *t, const nh_run *run)
     const nh_method *method = run->choice.method;
     const size_t passes = (size_t)run->members * (size_t)t->passes;
     const size_t scratch = method->scratch ? method->scratch(s, run->choice.option) : 0;
+    const nh_fn_set functions = nh_tangent_functions(run, t->system);
     size_t most = 0;
     t->memory = method->memory ? method->memory(s, run->choice.option) : 0;
     t->inputs = (size_t)s->inputs;
     t->state_size = 4 * (size_t)s->n + (size_t)s->angles + t->memory + t->inputs;
     t->block_size = (t->state_size + 1) * NH_DUAL_PLACES;
     for (int fn = 0; fn < NH_FN_COUNT; fn++)
-        if (t->engine.interpreter.tape[fn] && nh_system_outputs(t->system, (nh_fn)fn) > most)
+        if (nh_fn_in(functions, fn) && nh_system_outputs(t->system, (nh_fn)fn) > most)
             most = nh_system_outputs(t->system, (nh_fn)fn);
     t->blocks = nh_aligned_doubles((2 * passes + 2 + 2 * (size_t)t->passes) * t->block_size);
     t->time = nh_aligned_doubles((2 * passes + (size_t)t->passes) * NH_DUAL_PLACES);
@@ -87,9 +88,10 @@ static bool make_room(nh_tangent *t, const nh_run *run)
     t->normals = nh_aligned_doubles(((size_t)s->nb + 1 + 2 * (size_t)s->m + 2 * (size_t)s->n) *
                                     NH_DUAL_PLACES);
     t->table = calloc((size_t)t->count, sizeof *t->table);
+    t->varied = calloc(t->inputs + 1, sizeof *t->varied);
     t->node = nh_aligned_doubles(NH_NODE_SIZE((size_t)s->n, (size_t)s->angles));
     if (!t->node || !t->blocks || !t->time || !t->engine.scratch || !t->values || !t->normals ||
-        !t->table)
+        !t->table || !t->varied)
         return false;
     const bool repeats = t->own && nh_repeats_own_steps(run);
     t->plain = repeats ? nh_aligned_doubles(nh_own_room(run)) : NULL;
@@ -122,6 +124,50 @@ nh_status nh_tangent_applies(const nh_run *run, nh_report *report)
     return nh_system_refuse_items(run->system, "there are no derivatives of runs", report);
 }
 
+static nh_status make_engine(nh_tangent *t, const nh_run *run, const bool *varied,
+                             nh_report *report)
+{
+    engine old = t->engine;
+    t->engine = (engine){.kernel = old.kernel, .scratch = old.scratch};
+    old.scratch = NULL;
+    nh_engine_free(&old);
+    t->prepared = true;
+    return nh_dual_engine(&t->engine, t->system, nh_tangent_functions(run, t->system), run, varied,
+                          report);
+}
+
+/* The parameters by which no direction has a derivative are numbers for the engine, which makes its
+ * functions about as short as those of the run. */
+static void prepare(const nh_run *run)
+{
+    nh_tangent *t = run->tangents;
+    if (t->prepared)
+        return;
+    const size_t open = (size_t)run->system->mechanics->problem->open_values;
+    const size_t passes = (size_t)run->members * (size_t)t->passes;
+    const bool exists = t->engine.slots != NULL;
+    bool more = !exists;
+    for (size_t pass = 0; pass < passes; pass++) {
+        const double *u =
+            t->blocks + pass * t->block_size + nh_tangent_first_input(run) * NH_DUAL_PLACES;
+        for (size_t i = open; i < t->inputs; i++)
+            for (int d = NH_DUAL_FIRST; d < NH_DUAL_PLACES && !t->varied[i - open]; d++)
+                if (u[i * NH_DUAL_PLACES + (size_t)d] != 0)
+                    more = t->varied[i - open] = true;
+    }
+    t->prepared = true;
+    if (!more || make_engine(t, run, t->varied, NULL) == NH_OK)
+        return;
+    for (int fn = 0; fn < NH_FN_COUNT; fn++) /* the next step fails */
+        t->engine.call[fn] = nh_call_missing;
+    t->engine.self = &t->engine.interpreter;
+}
+
+void nh_tangent_parameters_changed(nh_run *run)
+{
+    run->tangents->prepared = !run->tangents->own;
+}
+
 nh_status nh_tangent_create(nh_run *run, int count, bool parameters, nh_report *report)
 {
     if (count < 1)
@@ -137,9 +183,8 @@ nh_status nh_tangent_create(nh_run *run, int count, bool parameters, nh_report *
     t->engine.kernel = nh_dual_kernel(run->choice.method);
     status = nh_tangent_system(run, parameters, &t->own, &t->shape, report);
     t->system = t->own ? t->own : run->system;
-    if (status == NH_OK)
-        status = nh_dual_engine(&t->engine, t->system, nh_tangent_functions(run, t->system), run,
-                                report);
+    if (status == NH_OK && !t->own)
+        status = make_engine(t, run, NULL, report);
     if (status == NH_OK && !make_room(t, run))
         status = nh_fail_memory(report);
     if (status != NH_OK) {
@@ -184,6 +229,7 @@ void nh_tangent_free(nh_tangent *t)
     free(t->values);
     free(t->node);
     free(t->plain);
+    free(t->varied);
     free(t);
 }
 
@@ -267,6 +313,7 @@ nh_kernel_io nh_tangent_arguments(nh_run *run, double *block, const nh_leg *leg,
     const nh_shape *s = &t->shape;
     const size_t n = (size_t)s->n;
     double *at = nh_tangent_number(block, 4 * n);
+    prepare(run);
     return (nh_kernel_io){
         .step = leg->clock.step,
         .time = leg->clock.time,
@@ -298,6 +345,7 @@ void nh_tangent_evaluate(const nh_run *run, nh_fn fn, double time, const double 
     nh_tangent *t = run->tangents;
     double *v = nh_tangent_number(block, (size_t)t->system->shape.n);
     double *u = nh_tangent_number(block, nh_tangent_first_input(run));
+    prepare(run);
     nh_dual_evaluate(&t->engine, fn, t->inputs, time, moves, block, v, x, out, u);
 }
 

@@ -23,9 +23,10 @@ typedef struct nh_tangent_table { /* the derivative of an input by a value of it
 struct nh_tangent {
     int count, passes;
     const nh_system *system;
-    nh_system *own; /* with parameters as inputs; NULL: the run's system serves */
-    nh_shape shape; /* of that system */
-    engine engine;  /* over numbers with derivatives */
+    nh_system *own;         /* with parameters as inputs; NULL: the run's system serves */
+    nh_shape shape;         /* of that system */
+    engine engine;          /* over numbers with derivatives: nh_tangent_prepare */
+    bool prepared, *varied; /* ... for these parameters; NULL: for all */
     size_t memory, inputs, state_size; /* in numbers: of the method, given from outside, a block */
     size_t block_size;                 /* in doubles, of one pass */
     double *blocks, *saved;            /* [members][passes][block_size] */
@@ -139,6 +140,8 @@ enum { NH_OWN_NODES = 32 };
 bool nh_repeats_own_steps(const nh_run *run);
 size_t nh_own_room(const nh_run *run);
 int nh_take_own_step(const nh_run *run, const nh_kernel *kernel, nh_kernel_io *io, double *plain);
+/* Derivatives by parameters were set: what computes steps has to know which are not 0. */
+void nh_tangent_parameters_changed(nh_run *run);
 /* Arguments of the kernel for a block. */
 nh_kernel_io nh_tangent_arguments(nh_run *run, double *block, const nh_leg *leg, int64_t index);
 /* Evaluates a function at a block's state, time t with derivatives `moves` (NULL: none). */

@@ -63,6 +63,7 @@ static bool unpack(nh_pack *p, nh_run *run)
     nh_unpack_bytes(p, t->time, passes * NH_DUAL_PLACES * sizeof *t->time);
     nh_unpack_bytes(p, &t->growth, sizeof t->growth);
     nh_unpack_bytes(p, &t->grown_at, sizeof t->grown_at);
+    nh_tangent_parameters_changed(run);
     return true;
 }
 
@@ -151,6 +152,7 @@ nh_status nh_run_set_tangent(nh_run *run, int member, int direction, const nh_di
         u[i * NH_DUAL_PLACES] = to->parameters ? to->parameters[i - (size_t)open] : 0;
     *at.time = 0;
     free(none);
+    nh_tangent_parameters_changed(run);
     start_again(run, member);
     return NH_OK;
 }
@@ -187,6 +189,8 @@ nh_status nh_run_mix_tangents(nh_run *run, int member, const double *matrix, nh_
         }
     }
     free(old);
+    if (status == NH_OK)
+        nh_tangent_parameters_changed(run);
     return status;
 }
 

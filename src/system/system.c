@@ -365,19 +365,42 @@ void nh_system_free(nh_system *system)
 
 /* ---- functions ---- */
 
-/* Named parameters are passed after the open inputs. */
-static bool give_parameters(nh_mechanics *s, nh_expr_list *list)
+/* Named parameters are passed after the open inputs; where only some are varied, the others are
+ * numbers. */
+static bool give_parameters(const nh_system *system, nh_expr_list *list, const bool *varied)
 {
-    const nh_problem *p = s->problem;
+    nh_graph *g = system->mechanics->g;
+    const nh_problem *p = system->mechanics->problem;
     const size_t parameters = p->fixed ? (size_t)p->parameters : 0;
     nh_expr *given = calloc(parameters + 1, sizeof *given);
     for (size_t i = 0; given && i < parameters; i++)
-        given[i] = nh_variable(s->g, NH_U, (uint32_t)p->open_values + (uint32_t)i);
+        given[i] = varied && !varied[i]
+                       ? nh_number(g, p->parameter[i].value)
+                       : nh_variable(g, NH_U, (uint32_t)p->open_values + (uint32_t)i);
     for (size_t i = 0; given && parameters > 0 && i < list->count; i++)
-        list->item[i] = nh_substitute(s->g, list->item[i], NH_P, given, parameters);
-    const bool good = given && !nh_graph_failed(s->g);
+        list->item[i] = nh_substitute(g, list->item[i], NH_P, given, parameters);
+    const bool good = given && !nh_graph_failed(g);
     free(given);
     return good;
+}
+
+/* Changes the graph: under the lock. */
+static nh_status make_tape(nh_tape **out, const nh_system *system, nh_fn fn, const bool *varied,
+                           nh_report *report)
+{
+    nh_mechanics *mechanics = system->mechanics;
+    nh_expr_list outputs = {0};
+    *out = NULL;
+    nh_status status = nh_mechanics_function(mechanics, fn, &outputs, report);
+    if (status == NH_OK && !give_parameters(system, &outputs, varied))
+        status = nh_fail_memory(report);
+    if (status == NH_OK) {
+        *out = nh_tape_lower(mechanics->g, outputs.item, outputs.count,
+                             fn == NH_FN_SOLVE && !mechanics->definite);
+        status = *out ? NH_OK : nh_fail_memory(report);
+    }
+    nh_expr_list_free(&outputs);
+    return status;
 }
 
 /* Random starts request tapes so often that threads would wait for each other, so an existing tape
@@ -391,21 +414,22 @@ nh_status nh_system_tape(const nh_tape **out, const nh_system *system, nh_fn fn,
         return NH_OK;
     pthread_mutex_lock(&own->lock);
     if (!own->tape[fn]) {
-        nh_expr_list outputs = {0};
-        status = nh_mechanics_function(own->mechanics, fn, &outputs, report);
-        if (status == NH_OK && !give_parameters(own->mechanics, &outputs))
-            status = nh_fail_memory(report);
-        if (status == NH_OK)
-            __atomic_store_n(&own->tape[fn],
-                             nh_tape_lower(own->mechanics->g, outputs.item, outputs.count,
-                                           fn == NH_FN_SOLVE && !own->mechanics->definite),
-                             __ATOMIC_RELEASE);
-        nh_expr_list_free(&outputs);
+        nh_tape *made;
+        status = make_tape(&made, own, fn, NULL, report);
+        __atomic_store_n(&own->tape[fn], made, __ATOMIC_RELEASE);
     }
     *out = own->tape[fn];
     pthread_mutex_unlock(&own->lock);
-    if (!*out && status == NH_OK)
-        status = nh_fail_memory(report);
+    return status;
+}
+
+nh_status nh_system_tape_of_varied(nh_tape **out, const nh_system *system, nh_fn fn,
+                                   const bool *varied, nh_report *report)
+{
+    nh_system *own = (nh_system *)system;
+    pthread_mutex_lock(&own->lock);
+    const nh_status status = make_tape(out, own, fn, varied, report);
+    pthread_mutex_unlock(&own->lock);
     return status;
 }
 

@@ -67,6 +67,10 @@ nh_status nh_system_build_set(nh_system **out, const nh_system *system, const ch
 
 /* The tape of a function; NULL with a report if it cannot be made. */
 nh_status nh_system_tape(const nh_tape **out, const nh_system *system, nh_fn fn, nh_report *report);
+/* The same of a system with parameters as arguments, in which those that are not `varied` are
+ * numbers; to be freed by the caller. */
+nh_status nh_system_tape_of_varied(nh_tape **out, const nh_system *system, nh_fn fn,
+                                   const bool *varied, nh_report *report);
 
 /* NH_NOT_APPLICABLE for systems with contacts or grips; `missing`: "there are no derivatives of
  * runs". */

@@ -42,6 +42,7 @@ static bool forwards(const trial *x, nh_run *run, double *sum, double *size)
     double *block = nh_tangent_block(t, 0, 0);
     for (size_t i = 0; i < x->numbers; i++)
         nh_tangent_number(block, i)[NH_DUAL_FIRST] = x->z[i];
+    nh_tangent_parameters_changed(run);
     if (nh_run_advance(run, x->steps, NULL) != NH_OK)
         return false;
     *sum = *size = 0;
