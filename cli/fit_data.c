@@ -37,10 +37,8 @@ static bool next_line(reader *r)
 
 static char *trimmed(char *item)
 {
-    item += strspn(item, " \t");
-    size_t length = strlen(item);
-    while (length > 0 && strchr(" \t", item[length - 1]))
-        item[--length] = '\0';
+    item = trim(item);
+    const size_t length = strlen(item);
     if (length > 1 && item[0] == '"' && item[length - 1] == '"') {
         item[length - 1] = '\0';
         item++;

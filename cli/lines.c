@@ -76,3 +76,12 @@ void lines_close(lines *l)
         fclose(l->file);
     free(l->text);
 }
+
+char *trim(char *text)
+{
+    text += strspn(text, " \t");
+    size_t length = strlen(text);
+    while (length > 0 && strchr(" \t", text[length - 1]))
+        text[--length] = '\0';
+    return text;
+}

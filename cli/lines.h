@@ -21,4 +21,7 @@ int lines_open(lines *l, const char *path);
 bool lines_next(lines *l);
 void lines_close(lines *l);
 
+/* The text without blanks around it, which are cut off. */
+char *trim(char *text);
+
 #endif

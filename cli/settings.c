@@ -54,15 +54,6 @@ int settings_add(options *given, const setting_form *form, const char *text)
 
 /* ---- files ---- */
 
-static char *trim(char *text)
-{
-    text += strspn(text, " \t");
-    size_t length = strlen(text);
-    while (length > 0 && strchr(" \t\r\n", text[length - 1]))
-        text[--length] = '\0';
-    return text;
-}
-
 /* Without the quotes of a text in TOML. */
 static char *unquote(char *value)
 {

@@ -5,7 +5,6 @@
 #include "lines.h"
 #include "message.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,10 +131,10 @@ static int read_row(reader *r)
            *v = r->c->list_v + r->rows * s->velocities;
     memcpy(q, s->q, (size_t)s->coordinates * sizeof *q);
     memcpy(v, s->v, (size_t)s->velocities * sizeof *v);
-    char *rest = r->in.text, *item, *end;
+    char *rest = r->in.text, *item;
     for (; (item = strsep(&rest, ",")); column++) {
-        double value = strtod(item, &end);
-        if (end == item || end[strspn(end, " ")] || !isfinite(value))
+        double value;
+        if (!parse_real(trim(item), &value))
             return complain_line(r, "this is not a number:", item);
         if (column >= r->columns)
             return complain_line(r, "more numbers than columns, beginning with", item);

@@ -98,6 +98,18 @@ int nh_about_parameter(const nh_about *s, const char *name, nh_report *report)
 
 /* ---- linearisation ---- */
 
+static bool find_spectrum(nh_about *s)
+{
+    const nh_reduced *r = &s->reduced;
+    bool *velocity = calloc((size_t)r->order + 1, sizeof *velocity);
+    for (int i = 0; i < r->order && velocity; i++)
+        velocity[i] = r->chosen[i] >= r->positions;
+    const bool ok =
+        velocity && nh_spectrum_of_motion(&s->spectrum, r->order, r->A, velocity, s->zeros);
+    free(velocity);
+    return ok;
+}
+
 nh_status nh_about_find(nh_about *s, int parameter, double value, nh_report *report)
 {
     if (parameter >= 0)
@@ -109,8 +121,7 @@ nh_status nh_about_find(nh_about *s, int parameter, double value, nh_report *rep
         status = nh_steady_find(&s->steady, s->point, report);
     if (status == NH_OK)
         status = nh_reduced_find(&s->reduced, &s->steady, !s->keep_symmetries, report);
-    if (status == NH_OK &&
-        !nh_spectrum_find(&s->spectrum, s->reduced.order, s->reduced.A, s->zeros))
+    if (status == NH_OK && !find_spectrum(s))
         status =
             nh_fail(report, NH_NOT_CONVERGED,
                     "the eigenvalues could not be computed: the matrix is not finite, or LAPACK "

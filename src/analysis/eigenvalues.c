@@ -196,6 +196,57 @@ bool nh_spectrum_find(nh_spectrum *out, int n, const double *a, int zeros)
     return ok;
 }
 
+/* The largest eigenvalue if it is far from 1, as a power of two; otherwise 1. Below 1e-7 it may be
+ * round-off: the square root of that of an entry. */
+static bool find_pace(int n, const double *a, double *pace)
+{
+    nh_eigen e;
+    const bool ok = nh_eigen_find(&e, n, a);
+    double most = 0;
+    for (int i = 0; i < n && ok; i++)
+        most = fmax(most, cabs(e.value[i]));
+    *pace = most > 1e3 || (most > 1e-7 && most < 1e-3) ? exp2(rint(log2(most))) : 1;
+    nh_eigen_free(&e);
+    return ok && isfinite(*pace);
+}
+
+/* Vectors with velocities in the unit of the caller; those of the null space keep the length 1. */
+static void restore_unit(nh_spectrum *s, const bool *velocity, double pace)
+{
+    for (int c = 0; c < s->n; c++) {
+        const double unit = velocity[c] ? pace : 1;
+        for (int i = 0; i < s->count; i++) {
+            s->right[i * s->n + c] *= unit;
+            s->left[i * s->n + c] /= unit;
+        }
+        for (int i = 0; i < s->kernel; i++)
+            s->null[i * s->n + c] *= unit;
+    }
+    for (int i = 0; i < s->kernel; i++) {
+        double square = 0;
+        for (int c = 0; c < s->n; c++)
+            square += s->null[i * s->n + c] * s->null[i * s->n + c];
+        for (int c = 0; c < s->n; c++)
+            s->null[i * s->n + c] /= sqrt(square);
+    }
+}
+
+bool nh_spectrum_of_motion(nh_spectrum *out, int n, const double *a, const bool *velocity,
+                           int zeros)
+{
+    double pace, *scaled = malloc(((size_t)n * (size_t)n + 1) * sizeof *scaled);
+    *out = (nh_spectrum){.n = n};
+    bool ok = scaled && find_pace(n, a, &pace);
+    for (int r = 0; r < n && ok; r++)
+        for (int c = 0; c < n; c++)
+            scaled[r * n + c] = a[r * n + c] * (velocity[c] ? pace : 1) / (velocity[r] ? pace : 1);
+    ok = ok && nh_spectrum_find(out, n, scaled, zeros);
+    if (ok && pace != 1)
+        restore_unit(out, velocity, pace);
+    free(scaled);
+    return ok;
+}
+
 void nh_spectrum_free(nh_spectrum *s)
 {
     free(s->value);

@@ -20,6 +20,10 @@ typedef struct nh_spectrum {
 /* `zeros` is how many there are, if that is known, or -1. False if out of memory or without
  * convergence; nh_spectrum_free in either case. */
 bool nh_spectrum_find(nh_spectrum *out, int n, const double *a, int zeros);
+/* The same for x' = a x, where some of the x are velocities: what is zero is judged in a unit of
+ * time in which the motion is neither fast nor slow. */
+bool nh_spectrum_of_motion(nh_spectrum *out, int n, const double *a, const bool *velocity,
+                           int zeros);
 void nh_spectrum_free(nh_spectrum *s);
 
 /* The derivative of a simple eigenvalue: left . (change right). */

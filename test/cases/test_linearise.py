@@ -122,6 +122,18 @@ def loop(program, folder):
     check(found["eigenvalues"][0][1] > 1, f"hangs: {found['eigenvalues']}")
 
 
+def units_of_time(program, folder):
+    """Eigenvalues of a motion in other units of time are other numbers: those of a resonator in seconds, of an orbit in seconds.
+    Above 3e5 and below 3e-6 all were 0."""
+    model = write(folder, "model two\nparameter g = 1\ncoordinate x, y\n"
+                  "lagrangian (x'^2 + y'^2)/2 - g*(x^2 - 2*y^2 + 0.3*x*y)/2\nstart x = 0\n")
+    plain = program.json("linearise", model)["eigenvalues"]
+    for unit in (1e-6, 1e-4, 1e4, 1e6, 1e10, 1e100, 1e150):
+        found = program.json("linearise", model, "--set", f"g={unit**2!r}")
+        same((found["zeros"], len(found["eigenvalues"])), ({}, 4), unit)
+        same_set([[part / unit for part in pair] for pair in found["eigenvalues"]], plain, 1e-12)
+
+
 def double_eigenvalue(program, folder):
     model = write(folder, "model critical\nparameter c = 2\ncoordinate x\nlagrangian (x'^2 - x^2)/2\nforce x = -c*x'\n")
     done = program("linearise", model)

@@ -156,6 +156,8 @@ def test_starts_file():
         refused("q1\n1,2\n", "starts.csv:2: more numbers than columns, beginning with '2'")
         refused("q1,q2\n1\n", "starts.csv:2: 1 number for 2 columns")
         refused("q1\n1\nnan\n", "starts.csv:3: this is not a number: 'nan'")
+        refused("q1\n1\n0x10\n", "starts.csv:3: this is not a number: '0x10'")
+        refused("q1\n1\n1 2\n", "starts.csv:3: this is not a number: '1 2'")
         refused("q3'\n5\n", "member 0: the start state is off the constraints")
         open(path, "w").write("q1, q2'\r\n1,2\r\n\r\n-1,3\r\n")
         found = nonholo.json("ensemble", "nonholonomic-particle", "--starts", path, "--method", "dla01",
