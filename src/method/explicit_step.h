@@ -117,8 +117,13 @@ static inline void scale_velocity(kernel *k, real energy, real before, const rea
                                   real *kinetic, real *missing)
 {
     const real T = w[N], V = w[N + 1], gap = (energy - V) - T;
-    const real size = abs_(energy) + abs_(V) + T, square = (energy - V) / T;
-    const mask off = has_moves_() | less(size * ROUND_OFF, abs_(gap)); /* its derivatives count */
+    const real size = abs_(energy) + abs_(V) + T;
+    const mask matters = less(size * ROUND_OFF, abs_(gap));
+    const mask off = has_moves_() | matters; /* its derivatives count */
+    real square = (energy - V) / T;
+#ifdef NH_DUAL /* but not what they would be if round-off were a motion: near rest T is smaller */
+    square = select_(matters, square, (gap - frozen_(gap)) / T + 1.0);
+#endif
     const mask wanted = off & less(broadcast(0.25), square) & less(square, broadcast(4)) &
                         may_scale(k, w, sqrt_(square) - 1.0, before);
     const real factor = select_(wanted, sqrt_(square), broadcast(1));

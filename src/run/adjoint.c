@@ -62,7 +62,7 @@ static nh_status make_room(nh_adjoint *a, nh_report *report)
     a->values = nh_aligned_doubles(a->numbers);
     a->moved = nh_aligned_doubles(a->numbers + 1);
     a->engine.scratch = nh_aligned_doubles((2 * scratch + 64) * WIDTH);
-    const bool repeats = a->own && nh_repeats_own_steps(run);
+    const bool repeats = nh_repeats_own_steps(run);
     a->own_steps = repeats ? nh_aligned_doubles(nh_own_room(run)) : NULL;
     return a->block && a->values && a->moved && a->engine.scratch && (a->own_steps || !repeats) &&
                    nh_recorder_open(&a->recorder, (size_t)a->shape.n)

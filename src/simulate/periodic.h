@@ -53,7 +53,6 @@ unknowns nh_orbit_unknowns(const nh_shooting *s, bool follows);
  * units of their own size. */
 void nh_orbit_matrix(const nh_shooting *s, const unknowns *u, const double *unit, double *a);
 double nh_orbit_norm(int n, const double *x);
-double nh_orbit_size(const nh_shooting *s);
 bool nh_place_make(place *p, const nh_shooting *s);
 void nh_place_save(place *p, const nh_shooting *s);
 nh_status nh_place_restore(const place *p, nh_shooting *s, nh_report *report);

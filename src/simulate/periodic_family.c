@@ -163,7 +163,7 @@ static nh_status correct(nh_shooting *s, track *t, double length, int *iteration
     narrow(s, t, t->direction, t->step);
     status = nh_orbit_go(s, &t->u, t->unit, t->step, length, report);
     for (*iterations = 0; status == NH_OK && *iterations < 12; ++*iterations) {
-        const double now = nh_orbit_norm(s->size, s->residual) / nh_orbit_size(s);
+        const double now = nh_orbit_norm(s->size, s->residual) / nh_shooting_size(s);
         if (now <= NH_ORBIT_CLOSED || (now <= NH_ORBIT_TOLERABLE && now >= before / 2))
             break;
         before = now;
@@ -178,7 +178,7 @@ static nh_status correct(nh_shooting *s, track *t, double length, int *iteration
         status = nh_orbit_go(s, &t->u, t->unit, t->step, 1, report);
     }
     if (status == NH_OK &&
-        nh_orbit_norm(s->size, s->residual) > NH_ORBIT_TOLERABLE * nh_orbit_size(s))
+        nh_orbit_norm(s->size, s->residual) > NH_ORBIT_TOLERABLE * nh_shooting_size(s))
         status = nh_fail(report, NH_NOT_CONVERGED, "the family was lost");
     return status == NH_OK ? find_tests(s, t, report) : status;
 }

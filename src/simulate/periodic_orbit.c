@@ -52,11 +52,6 @@ double nh_orbit_norm(int n, const double *x)
     return sqrt(sum);
 }
 
-double nh_orbit_size(const nh_shooting *s)
-{
-    return 1 + nh_orbit_norm(s->coordinates, s->q) + nh_orbit_norm(s->velocities, s->v);
-}
-
 bool nh_place_make(place *p, const nh_shooting *s)
 {
     p->state =
@@ -125,7 +120,8 @@ static nh_status take_step(nh_periodic *p, const unknowns *u, const double *unit
     double factor = 1;
     for (int cut = 0; cut <= CUTS; cut++, factor /= 2) {
         status = nh_orbit_go(s, u, unit, step, factor, report);
-        if (status == NH_OK && nh_orbit_norm(s->size, s->residual) <= 2 * before)
+        const double least = NH_ORBIT_CLOSED * nh_shooting_size(s); /* rounding is not compared */
+        if (status == NH_OK && nh_orbit_norm(s->size, s->residual) <= fmax(2 * before, least))
             return NH_OK;
         const nh_status back = nh_place_restore(from, s, report);
         if (back != NH_OK || nh_ends_search(status))
@@ -168,7 +164,7 @@ static nh_status iterate(nh_periodic *p, bool held, nh_report *report)
     double before = INFINITY, now = nh_orbit_norm(s->size, s->residual);
     for (int turn = 0; status == NH_OK && turn < STEPS; turn++) {
         const bool slow = now >= before / (held ? 4 : 2);
-        if (now == 0 || (slow && (held || now <= NH_ORBIT_TOLERABLE * nh_orbit_size(s))))
+        if (now == 0 || (slow && (held || now <= NH_ORBIT_TOLERABLE * nh_shooting_size(s))))
             break;
         for (size_t i = 0; i < count; i++)
             unit[i] = 1;
@@ -212,7 +208,7 @@ nh_status nh_orbit_find(nh_periodic *p, nh_report *report)
     }
     if (status == NH_OK)
         status = iterate(p, false, report);
-    p->residual = nh_orbit_norm(s->size, s->residual) / nh_orbit_size(s);
+    p->residual = nh_orbit_norm(s->size, s->residual) / nh_shooting_size(s);
     if (status == NH_CALLBACK_STOPPED)
         return nh_fail(report, status,
                        "stopped after %d steps of Newton's method, with which the state came back "
@@ -261,7 +257,7 @@ nh_status nh_orbit_is_rest(nh_report *report)
 nh_status nh_orbit_check_rest(const nh_periodic *p, nh_report *report)
 {
     const nh_shooting *s = &p->s;
-    if (s->forced || nh_orbit_norm(s->size, s->flow) * s->period > 1e-7 * nh_orbit_size(s))
+    if (s->forced || nh_orbit_norm(s->size, s->flow) * s->period > 1e-7 * nh_shooting_size(s))
         return NH_OK;
     return nh_orbit_is_rest(report);
 }

@@ -96,6 +96,9 @@ nh_status nh_shooting_begin(nh_shooting *s, const nh_system *system, const nh_ru
     memcpy(s->v, v, (size_t)s->velocities * sizeof *v);
     if (parameter >= 0)
         s->value = nh_system_parameter_value(system, parameter);
+    for (int i = 0; i < s->coordinates; i++)
+        s->scale = hypot(s->scale, q[i]);
+    s->scale = s->scale > 0 ? fmin(1, s->scale) : 1;
     return NH_OK;
 }
 
@@ -316,8 +319,11 @@ static nh_status make_run(const nh_shooting *s, double time, nh_run **run, int64
             how.method = "dop853";
             how.step = time / ceil(time / even);
             how.tolerance = how.absolute = 0;
-        } else if (!(how.tolerance > 0))
+        } else if (!(how.tolerance > 0)) {
             how.tolerance = usual_tolerance;
+            if (!(how.absolute > 0)) /* small and slow motions have small numbers */
+                how.absolute = usual_tolerance * s->scale * fmin(1, 2 * pi / s->period);
+        }
     }
     how.steps = how.step > 0 ? 0 : 1;
     nh_status status = nh_plan_make(&plan, present(s), &how, report);
@@ -424,16 +430,20 @@ nh_status nh_shooting_evaluate(nh_shooting *s, nh_report *report)
     if (status == NH_OK)
         difference(s, true, s->q, s->v, q1, v1, s->residual);
     free(room);
+    if (status == NH_OK)
+        nh_shooting_use_units(s);
     return status;
 }
 
-nh_status nh_shooting_move(nh_shooting *s, const double *x, nh_report *report)
+nh_status nh_shooting_move(nh_shooting *s, const double *by, nh_report *report)
 {
     const size_t n = (size_t)s->local.n;
-    double *room = malloc((8 * n + 1) * sizeof *room), *z = room + 5 * n;
+    double *room = malloc((8 * n + (size_t)s->size + 1) * sizeof *room), *z = room + 5 * n;
     if (!room)
         return nh_fail_memory(report);
-    double *inner = z + 2 * n;
+    double *inner = z + 2 * n, *x = inner + n;
+    for (int c = 0; c < s->size; c++)
+        x[c] = by[c] * (c < s->positions ? 1 : s->pace);
     const nh_problem *p = s->local.problem;
     inner_of(s, s->q, s->v, x, room, z);
     nh_inner_velocities(present(s), s->q, s->v, inner, 1);
@@ -514,6 +524,7 @@ nh_status nh_shooting_guess(nh_shooting *s, double *period, nh_report *report)
         status = nh_run_create(&run, present(s), &how, report);
     if (status == NH_OK)
         status = nh_run_start(run, 0, s->t0, s->q, s->v, report);
+    const double pace = nh_shooting_pace(0.1 / h); /* ten periods or so in the time of a run */
     /* the first minimum of the distance that is small beside the largest distance before it */
     for (int i = 0; i < SAMPLES && status == NH_OK && *period == 0; i++) {
         status = nh_run_advance(run, 1, report);
@@ -522,7 +533,7 @@ nh_status nh_shooting_guess(nh_shooting *s, double *period, nh_report *report)
         leave_symmetries(s, x);
         double away = 0;
         for (int c = 0; c < s->size; c++)
-            away = hypot(away, x[c]);
+            away = hypot(away, x[c] / (c < s->positions ? 1 : pace));
         if (i > 1 && last < before && last < away && last < 0.2 * largest)
             *period = t - s->t0 - h;
         largest = fmax(largest, last);

@@ -88,6 +88,20 @@ def rotation(program, folder):
     check(found["residual"] < 1e-11, f"{found['residual']}")
 
 
+def units_of_time_and_length(program, folder):
+    """A pendulum and a spring in other units have the same multipliers; those of a fast motion were -2.5 and 1, and a motion of
+    1e-9 was closed to within 1e-12 wherever it ended."""
+    model = write(folder, "model pend\nparameter k = 1, s = 1\ncoordinate x, y\n"
+                  "lagrangian (x'^2 + y'^2)/2 + k*s^2*cos(x/s) - 2.3*k*y^2/2\nstart x = s\n")
+    plain = program.json("periodic", model, "--period", 6.6)
+    for unit, length in ((1e3, 1), (1e6, 1), (1e9, 1), (1e-6, 1), (1, 1e-9), (1e5, 1e-6), (1e3, 1e4)):
+        found = program.json("periodic", model, "--set", f"k={unit**2!r},s={length!r}", "--period", 6.6 / unit)
+        near(found["period"] * unit, plain["period"], 1e-9, f"period, {unit}, {length}")
+        is_near_set(found["multipliers"], plain["multipliers"], 1e-6)
+    guessed = program.json("periodic", model, "--set", "k=1e12")
+    near(guessed["period"] * 1e6, plain["period"], 1e-9, "period that was not given")
+
+
 def doublings(program, folder):
     """The lower rest of a pendulum whose support moves up and down loses its stability where Mathieu's equation does: with
     x'' + (a - 2 q cos 2t) x = 0, at a = 1 - q - q^2/8 + q^3/64 + ... for the period 2 pi of the solution."""
