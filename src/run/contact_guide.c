@@ -351,6 +351,42 @@ static void put_polynomial(const struct nh_contact_guide *u, int slip, double *t
     }
 }
 
+static double polynomial_at(const double *coefficient, double x)
+{
+    double y = 0;
+    for (int k = NODES; k-- > 0;)
+        y = coefficient[k] + x * y;
+    return y;
+}
+
+/* Whether the accelerations between the nodes are those of the polynomials through the nodes. */
+static bool is_resolved(nh_run *run, double from, double length, double *inputs)
+{
+    static const double part = 1e-10;
+    nh_contacts *c = run->contacts;
+    struct nh_contact_guide *u = c->guide;
+    const int n = c->layout.n;
+    double turn[NODES], off = 0, size = 0;
+    for (int p = NODES; p < PLACES; p++) {
+        for (int i = 0; i < u->slips; i++) {
+            put_polynomial(u, i, turn);
+            nh_contact_numbers_of(c, inputs, u->item[i])[NH_ITEM_TURN] =
+                polynomial_at(turn, u->place[p]);
+        }
+        double *a = state_at(u, n, p) + 2 * n;
+        accelerate(run, from + u->place[p] * length, state_at(u, n, p), inputs);
+        for (int i = 0; i < n; i++) {
+            double between = 0;
+            for (int j = 0; j < NODES; j++) {
+                between += cardinal(u->place, 0, j, u->place[p]) * state_at(u, n, j)[2 * n + i];
+                size = fmax(size, fabs(state_at(u, n, j)[2 * n + i]));
+            }
+            off = fmax(off, fabs(a[i] - between));
+        }
+    }
+    return off <= part * size;
+}
+
 /* Whether the slips go on in the directions that were found, also between the nodes. `rest`: what
  * counts as none. */
 static bool is_good(const nh_contacts *c, const double *inputs, const double *first, double rest)
@@ -361,9 +397,7 @@ static bool is_good(const nh_contacts *c, const double *inputs, const double *fi
     for (int i = 0; i < u->slips; i++) {
         put_polynomial(u, i, turn);
         for (int p = 1; p < PLACES; p++) {
-            double y = 0;
-            for (int k = NODES; k-- > 0;)
-                y = turn[k] + u->place[p] * y;
+            const double y = polynomial_at(turn, u->place[p]);
             divide(c, inputs, i, u->speed + 2 * (i * PLACES + p), &along, &across);
             all &= along > shrinks * first[i] &&
                    fabs(across - y * along) <= good * along + rest; /* false for NaN */
@@ -410,7 +444,8 @@ static bool collocate(nh_run *run, const double *node, double length, double *in
             break;
         last = fmin(last, change);
     }
-    return last < settled && is_good(c, inputs, first, settled * slip_size(c));
+    return last < settled && is_good(c, inputs, first, settled * slip_size(c)) &&
+           is_resolved(run, node[NODE_T], length, inputs);
 }
 
 static bool find_polynomial(nh_run *run, const double *node, double *length, double *inputs)
