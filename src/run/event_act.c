@@ -235,9 +235,10 @@ void nh_event_walk_take_sides(nh_event_walk *k, double upto)
         nh_crossings_of(k->kept, w->root[i].event)[OF_SIDE] = w->root[i].direction;
     if (upto >= 1)
         nh_contacts_pass(k, nh_crossings_node(w, k->kept, 0), nh_crossings_node(w, k->kept, 1), 1);
-    for (int e = 0; e < w->model_events && upto >= 1; e++) { /* what has left zero */
+    const int watched = w->problem ? nh_problem_named_events(w->problem) : 0;
+    for (int e = watched; e < w->model_events && upto >= 1; e++) { /* what has left zero */
         double *of = nh_crossings_of(k->kept, e);
-        if (nh_crossings_is_watched(w, e) && of[OF_YOUNG] != 0)
+        if (of[OF_YOUNG] != 0)
             of[OF_YOUNG] =
                 nh_crossings_on_zero(w, e, nh_crossings_node(w, k->kept, 1), w->value[1][e]);
     }

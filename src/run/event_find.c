@@ -425,9 +425,38 @@ static int by_place(const void *a, const void *b)
     return x->x != y->x ? (x->x > y->x) - (x->x < y->x) : x->event - y->event;
 }
 
+/* Whether nothing but a mode is watched, which is far from its end in the whole interval, as
+ * is_clear says it for each event: most steps of a run with contacts need to know no more. */
+static bool is_far_from_ends(const nh_crossings *w, double *kept, double h)
+{
+    const double *first = w->value[0], *last = w->value[1];
+    const int watched = nh_problem_named_events(w->problem);
+    for (int e = 0; e < w->problem->model_events; e++)
+        if (w->looked_for[e])
+            return false;
+    for (int e = watched; e < w->events; e++) {
+        const double *of = nh_crossings_of(kept, e);
+        if (e >= w->model_events || of[OF_YOUNG] != 0 || of[OF_SIDE] != 1)
+            return false;
+        const double a = first[e], b = a + h / 3 * first[w->events + e], d = last[e],
+                     c = d - h / 3 * last[w->events + e];
+        const double low = far_from_end * (a > b ? a : b), high = far_from_end * (c > d ? c : d);
+        if (!(a > low && b > low && c > low && d > low && a > high && b > high && c > high &&
+              d > high))
+            return false;
+    }
+    return true;
+}
+
 bool nh_crossings_find(nh_run *run, double *kept, double *from, double *to, double until)
 {
     nh_crossings *w = run->crossings;
+    double end;
+    int ends;
+    w->roots = 0;
+    if (run->contacts && is_far_from_ends(w, kept, to[NODE_T] - from[NODE_T]) &&
+        !nh_contacts_find_end(run, from, to, &ends, &end))
+        return true;
     nh_search s = {.run = run,
                    .w = w,
                    .from = from,
@@ -435,12 +464,10 @@ bool nh_crossings_find(nh_run *run, double *kept, double *from, double *to, doub
                    .until = until,
                    .h = to[NODE_T] - from[NODE_T],
                    .sloped = w->own || w->needs_slope};
-    w->roots = 0;
     for (s.event = 0; s.event < w->events && !s.failed; s.event++)
         if (w->looked_for[s.event] && !nh_crossings_is_told(w, s.event) &&
             !nh_contacts_mute(run, s.event))
             look_at_event(&s, nh_crossings_of(kept, s.event));
-    double end;
     if (!s.failed && nh_contacts_find_end(run, from, to, &s.event, &end)) {
         s.side = 1; /* falls */
         nh_search_add_root(&s, end);
