@@ -303,13 +303,16 @@ static double along_row(const stage *p, int row, const double *dz, double *size)
 }
 
 /* The constraint that the change violates, or -1. Where all terms are rounding errors of those of
- * other rows, nothing is violated. */
-static int find_violated(const stage *p, const double *dz)
+ * other rows, or of the constraints themselves in the state, nothing is violated. */
+static int find_violated(const stage *p, const double *found, const double *dz)
 {
+    const int n = p->s->n;
     double most = 0, size;
     for (int a = 0; a < p->rows; a++) {
         along_row(p, a, dz, &size);
         most = fmax(most, size);
+        for (int i = 0; i < n; i++)
+            most = fmax(most, fabs(p->K[n * n + (p->first + a) * n + i] * found[p->offset + i]));
     }
     for (int a = 0; a < p->rows; a++) {
         const double sum = along_row(p, a, dz, &size);
@@ -348,7 +351,7 @@ nh_status nh_nearest_moves_find(nh_start_moves *s, nh_level level, const bool *m
         solve_upper(p.f, p.L, p.x);
         for (int i = 0; i < p.f; i++)
             dz[p.offset + p.free[i]] = p.x[i];
-        *worst = find_violated(&p, dz);
+        *worst = find_violated(&p, found, dz);
     }
     free(p.M);
     free(p.free);

@@ -7,6 +7,7 @@
 #include "run/measure.h"
 #include "system/start.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,9 +113,15 @@ static void list_movable(const verification *x, const nh_system *system, const c
         if (x->direction[i].axis == 0 && strcmp(name, entry) != 0)
             nh_text_add(list, "%s%s", list->data ? ", " : "", name);
     }
-    for (int i = 0; i < x->velocities; i++)
-        if (system->mechanics->problem->solve.v[nh_inner_index(system, i)])
-            nh_text_add(list, "%s%s", list->data ? ", " : "", nh_system_velocity_name(system, i));
+    for (int i = 0; i < x->velocities; i++) {
+        const char *name = nh_system_velocity_name(system, i), *dot = strrchr(name, '.');
+        if (!system->mechanics->problem->solve.v[nh_inner_index(system, i)])
+            continue;
+        if (!dot)
+            nh_text_add(list, "%s%s", list->data ? ", " : "", name);
+        else if (strcmp(dot, ".w1") == 0)
+            nh_text_add(list, "%sbody(%.*s)", list->data ? ", " : "", (int)(dot - name), name);
+    }
 }
 
 /* Start values are assigned in addition to those that are given. In a system with constraints the
@@ -144,7 +151,7 @@ static nh_status find_start(const verification *x, const nh_system *system, cons
             how.project = true;
             if (by->kind == NH_BY_VELOCITY || system->shape.positions > 0 || is_turn(x, by))
                 how.keep = entry;
-        } else if (system->shape.positions > 0 && by->kind == NH_BY_POSITION && !projects &&
+        } else if (system->shape.positions > own && by->kind == NH_BY_POSITION && !projects &&
                    !x->solves_positions) {
             list_movable(x, system, entry, &list);
             how.project = true;
@@ -224,39 +231,47 @@ static double difference_of(const verification *x, int output, const double *a, 
     return (between[0] < 0 ? -2 : 2) * between[axis];
 }
 
+/* The largest derivative by a variable, or 1. */
+static double largest_by(const verification *x, const double *derivative, int variable)
+{
+    double most = 1;
+    for (int o = 0; o < x->s->outputs; o++)
+        most = fmax(most, fabs(derivative[o * x->s->count + variable]));
+    return most;
+}
+
 static double difference(const verification *x, const double *derivative, int variable, double h,
                          double *estimate)
 {
-    double most = 0, off = 0;
+    double off = 0;
     for (int o = 0; o < x->s->outputs; o++) {
         const double d = derivative[o * x->s->count + variable];
-        most = fmax(most, fabs(d));
         const double once = difference_of(x, o, x->side[0], x->side[1]) / (2 * h),
                      twice = difference_of(x, o, x->side[2], x->side[3]) / (4 * h);
         estimate[o] = (4 * once - twice) / 3;
         off = fmax(off, fabs(estimate[o] - d));
     }
-    return off / fmax(1, most);
+    return off / largest_by(x, derivative, variable);
 }
 
-/* How much the differences themselves are in doubt: how far the best ones are from those of the
- * increment that agrees with them most. */
-static double doubt_of(const verification *x, const double *derivative, int variable,
-                       const double *off, int best)
+/* How much the differences by an increment are in doubt: by round-off of the ends; and by how far
+ * they are from those of the increment that agrees with them most. */
+static double doubt_of(const verification *x, const double *off, int best, double h)
 {
     const int outputs = x->s->outputs;
-    double least = INFINITY;
+    double least = INFINITY, end = 0;
     for (int i = 0; i < INCREMENTS; i++) {
-        double apart = 0, most = 1;
+        double apart = 0;
         for (int o = 0; o < outputs; o++) {
             const double *by = x->estimate + o;
             apart = fmax(apart, fabs(by[i * outputs] - by[best * outputs]));
-            most = fmax(most, fabs(derivative[o * x->s->count + variable]));
         }
         if (i != best && isfinite(off[i]))
-            least = fmin(least, apart / most);
+            least = fmin(least, apart);
     }
-    return isfinite(least) ? least : 0;
+    for (int i = 0; i < x->coordinates + x->velocities; i++)
+        end = fmax(end, fabs(x->side[0][i]));
+    return fmax(isfinite(least) ? least : 0, DBL_EPSILON * end / h);
 }
 
 static nh_status verify_one(const verification *x, const double *derivative, int variable,
@@ -283,7 +298,7 @@ static nh_status verify_one(const verification *x, const double *derivative, int
         } else if (found == NH_NO_MEMORY || i == INCREMENTS - 1)
             status = isfinite(*best) ? NH_OK : found;
     }
-    *doubt = doubt_of(x, derivative, variable, off, which);
+    *doubt = doubt_of(x, off, which, increment[which] * size) / largest_by(x, derivative, variable);
     return status;
 }
 
