@@ -27,7 +27,8 @@ static bool constraints_do_not_change(const problem *p)
 }
 
 /* Constraints whose coefficients do not change, and a constant M. If nothing else in them depends
- * on q either, gauss-standard is gauss: what holds at the stages holds at the end of the step. */
+ * on q either, gauss-standard is gauss: what holds at the stages holds at the end of the step. So
+ * it is without constraints. */
 static bool reactions_are_constant(const problem *p)
 {
     const nh_mechanics *s = p->system->mechanics;
@@ -86,8 +87,8 @@ static int expected_order(const problem *p, const char *method, const nh_choice 
                   : strcmp(method, "newmark:alpha=0") == 0  ? constraints_do_not_change(p)
                   : strncmp(method, "jay-negrut:", 11) == 0 ? reactions_only(p)
                                                             : false;
-    if (strncmp(method, "gauss-standard", 14) == 0 && reactions_are_constant(p) &&
-        constraints_do_not_change(p))
+    if (strncmp(method, "gauss-standard", 14) == 0 &&
+        (p->m == 0 || (reactions_are_constant(p) && constraints_do_not_change(p))))
         return 2 * (int)choice->option[0];
     return simple ? 2 : nh_choice_order(choice);
 }

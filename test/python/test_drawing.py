@@ -131,7 +131,7 @@ ROLLING = {  # model: shape, where it touches what it rolls on
 
 # Drawn with a wheel, a disk or a ball that does not roll on anything: shafts on axles, masses, a top on its point, people
 # on the ground seen from above.
-TURNING = {"asymmetric-gearbox", "pendulum-cvt", "harmonic-cvt", "quartic-cvt", "three-shaft-cvt", "one-spring-cvt", "reduced-cvt", "heavy-top", "appell-hamel", "free-particle",
+TURNING = {"asymmetric-gearbox", "pendulum-cvt", "harmonic-cvt", "quartic-cvt", "three-shaft-cvt", "one-spring-cvt", "reduced-cvt", "reduced-disk", "heavy-top", "appell-hamel", "free-particle",
            "nonholonomic-particle", "chaotic-particle", "chaotic-particle-holonomic", "roller-racer"}
 
 
