@@ -382,15 +382,6 @@ static void put_answer(json *j, const char *key, nh_answer answer)
         json_boolean(j, key, answer == NH_YES);
 }
 
-static void put_names(json *j, const char *key, const nh_system *system,
-                      const char *(*name)(const nh_system *, int), int count)
-{
-    json_row(j, key);
-    for (int i = 0; i < count; i++)
-        json_text(j, NULL, name(system, i));
-    json_close_row(j);
-}
-
 static void put_inputs(json *j, const nh_system *s)
 {
     json_object(j, "inputs");

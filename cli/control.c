@@ -2,6 +2,7 @@
 #include <nonholo_analysis.h>
 
 #include "command.h"
+#include "linearise_report.h"
 #include "message.h"
 #include "subject.h"
 
@@ -235,15 +236,6 @@ static void put_eigenvalues(json *j, const char *key, const nh_regulator *r, cha
     json_close_array(j);
 }
 
-static void put_names(json *j, const char *key, const nh_linearisation *l, int count,
-                      const char *(*name)(const nh_linearisation *, int))
-{
-    json_row(j, key);
-    for (int i = 0; i < count; i++)
-        json_text(j, NULL, name(l, i));
-    json_close_row(j);
-}
-
 static void print_json(const nh_regulator *r, const options *given)
 {
     const nh_linearisation *l = nh_regulator_linearisation(r);
@@ -252,9 +244,9 @@ static void print_json(const nh_regulator *r, const options *given)
     json j = json_begin(stdout);
     json_text(&j, "model", nh_system_name(nh_linearisation_system(l)));
     json_real(&j, "period", nh_regulator_period(r));
-    put_names(&j, "names", l, n, nh_linearisation_state_name);
-    put_names(&j, "inputs", l, u, nh_linearisation_input_name);
-    put_names(&j, "outputs", l, y, nh_linearisation_output_name);
+    linearise_put_names(&j, l, "names", nh_linearisation_state_name, n);
+    linearise_put_names(&j, l, "inputs", nh_linearisation_input_name, u);
+    linearise_put_names(&j, l, "outputs", nh_linearisation_output_name, y);
     put_matrix(&j, "gain", nh_regulator_matrix(r, 'K'), u, n);
     put_eigenvalues(&j, "eigenvalues", r, 'K');
     put_matrix(&j, "A", nh_regulator_matrix(r, 'A'), n, n);

@@ -244,9 +244,8 @@ static void put_matrix(json *j, const nh_linearisation *l, const char *name, int
     json_close_array(j);
 }
 
-typedef const char *name_of(const nh_linearisation *l, int index);
-
-static void put_names(json *j, const nh_linearisation *l, const char *key, name_of *name, int count)
+void linearise_put_names(json *j, const nh_linearisation *l, const char *key, linearise_name *name,
+                         int count)
 {
     json_row(j, key);
     for (int i = 0; i < count; i++)
@@ -260,9 +259,9 @@ static void put_linearisation(json *j, const nh_linearisation *l, double *room)
     const int y = nh_linearisation_outputs(l);
     put_state(j, l, room);
     put_modes(j, l);
-    put_names(j, l, "names", nh_linearisation_state_name, n);
-    put_names(j, l, "inputs", nh_linearisation_input_name, u);
-    put_names(j, l, "outputs", nh_linearisation_output_name, y);
+    linearise_put_names(j, l, "names", nh_linearisation_state_name, n);
+    linearise_put_names(j, l, "inputs", nh_linearisation_input_name, u);
+    linearise_put_names(j, l, "outputs", nh_linearisation_output_name, y);
     put_matrix(j, l, "A", n, n);
     put_matrix(j, l, "B", n, u);
     put_matrix(j, l, "C", y, n);

@@ -4,6 +4,7 @@
 
 #include <nonholo_analysis.h>
 
+#include "json.h"
 #include "options.h"
 
 typedef struct stability_report {
@@ -14,8 +15,11 @@ typedef struct stability_report {
     double *room;
 } stability_report;
 
-/* `room`: for a state. */
+typedef const char *linearise_name(const nh_linearisation *l, int index);
+void linearise_put_names(json *j, const nh_linearisation *l, const char *key, linearise_name *name,
+                         int count);
 
+/* `room`: for a state. */
 void linearise_print_text(const nh_linearisation *l, const options *given, double *room);
 void linearise_print_json(const nh_linearisation *l, const options *given, double *room);
 void stability_print_text(const stability_report *r);

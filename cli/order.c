@@ -7,13 +7,12 @@
 #include "order_report.h"
 #include "progress.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { COARSEST = 4, HALVINGS = 7, SIZES_LEAST = 2, ON_THE_WAY = 16 };
+enum { COARSEST = 4, HALVINGS = 7, SIZES_LEAST = 2 };
 static const double standard_time = 1, standard_tolerance = 1e-13;
 static const double steps_max = 1e9; /* of one run; nobody would wait for more */
 
@@ -61,99 +60,33 @@ static int choose_step_sizes(survey *s, const options *given)
 
 /* ---- errors -------------------------------------------------------------------------------- */
 
-/* The largest component of a state, or of its difference from another one, relative to how far that
- * component moves: so units do not matter. */
-static double largest(const survey *s, const double *state, const double *from)
-{
-    double found = 0;
-    for (int i = 0; i < s->subject.coordinates + s->subject.velocities; i++)
-        if (s->scales[i] > 0)
-            found = fmax(found, fabs(from ? state[i] - from[i] : state[i]) / s->scales[i]);
-    return found;
-}
-
-/* How far the motion goes, from intermediate states. */
-static nh_status follow_motion(survey *s, double *state, nh_report *report)
-{
-    const subject *u = &s->subject;
-    const int n = u->coordinates, width = n + u->velocities;
-    nh_run *run;
-    nh_run_options wanted = {.method = "reference", .step = s->time / ON_THE_WAY};
-    nh_status status = nh_run_create(&run, u->system, &wanted, report);
-    if (status == NH_OK)
-        status = nh_run_start(run, 0, u->t, u->q, u->v, report);
-    for (int k = 0; k <= ON_THE_WAY && status == NH_OK; k++) {
-        nh_run_state(run, 0, NULL, state, state + n);
-        for (int i = 0; i < width; i++)
-            s->scales[i] = fmax(s->scales[i], fabs(i < n ? state[i] - u->q[i] : state[i]));
-        status = k < ON_THE_WAY ? nh_run_advance(run, 1, report) : NH_OK;
-    }
-    nh_run_free(run);
-    return status;
-}
-
-static int find_scales(survey *s)
-{
-    const subject *u = &s->subject;
-    nh_report report;
-    double *state = calloc((size_t)(u->coordinates + u->velocities) + 1, sizeof *state);
-    if (!state) {
-        complain("out of memory");
-        return FAILED;
-    }
-    if (follow_motion(s, state, &report) != NH_OK) /* then from its beginning to its end */
-        for (int i = 0; i < u->coordinates + u->velocities; i++)
-            s->scales[i] = i < u->coordinates ? fabs(s->q[i] - u->q[i])
-                                              : fmax(fabs(s->q[i]), fabs(u->v[i - u->coordinates]));
-    free(state);
-    nh_status status = nh_system_motion_scales(u->system, u->t, u->q, u->v, s->scales, &report);
-    s->scale = fmax(1, largest(s, s->q, NULL));
-    return status == NH_OK ? 0 : complain_report(&report);
-}
-
 static int find_reference(survey *s)
 {
-    subject *u = &s->subject;
+    const subject *u = &s->subject;
     nh_report report;
-    if (nh_system_check_start(u->system, u->t, u->q, u->v, &report) != NH_OK)
+    const nh_convergence_options wanted = {.size = sizeof wanted,
+                                           .t0 = u->t,
+                                           .time = s->time,
+                                           .q = u->q,
+                                           .v = u->v,
+                                           .tolerance = s->tolerance};
+    if (nh_convergence_create(&s->reference, u->system, &wanted, &report) != NH_OK)
         return complain_report(&report);
-    const size_t width = (size_t)(u->coordinates + u->velocities);
-    s->q = calloc(2 * width + 1, sizeof *s->q);
-    s->v = s->q ? s->q + u->coordinates : NULL;
-    s->scales = s->q ? s->q + width : NULL;
-    if (!s->q) {
-        complain("out of memory");
-        return FAILED;
-    }
-    if (nh_reference(u->system, u->t, u->q, u->v, u->t + s->time, s->tolerance, s->q, s->v,
-                     &s->accuracy, &report) != NH_OK)
-        return complain_report(&report);
-    return find_scales(s);
+    return 0;
 }
 
 /* The distance of the end state from the reference, or NaN with the reason. */
 static double error_of(survey *s, const options *given, const char *method, int size, char *failure,
                        size_t room)
 {
-    const subject *u = &s->subject;
-    nh_run *run;
     nh_report report;
-    nh_run_options wanted = run_options(given, method, s->h[size], s->steps[size]);
-    nh_status status = nh_run_create(&run, u->system, &wanted, &report);
-    if (status == NH_OK)
-        status = nh_run_start(run, 0, u->t, u->q, u->v, &report);
-    if (status == NH_OK)
-        status = nh_run_advance(run, s->steps[size], &report);
-    double error = NAN, *q = calloc((size_t)(u->coordinates + u->velocities) + 1, sizeof *q);
-    s->no_memory |= status == NH_NO_MEMORY || !q;
-    if (status == NH_OK && q) {
-        nh_run_state(run, 0, NULL, q, q + u->coordinates);
-        error = largest(s, q, s->q);
-    } else {
-        snprintf(failure, room, "%.*s", (int)room - 1, q ? report.text : "out of memory");
-    }
-    free(q);
-    nh_run_free(run);
+    double error;
+    const nh_run_options wanted = run_options(given, method, s->h[size], s->steps[size]);
+    const nh_status status =
+        nh_convergence_error(s->reference, &wanted, s->steps[size], &error, NULL, &report);
+    s->no_memory |= status == NH_NO_MEMORY;
+    if (status != NH_OK)
+        snprintf(failure, room, "%.*s", (int)room - 1, report.text);
     s->refused = status == NH_NOT_APPLICABLE;
     return error;
 }
@@ -163,10 +96,10 @@ static void measure(survey *s, const options *given)
     int64_t all = 0, done = 0;
     char left_out[512] = "";
     const int methods = s->method_count;
-    double level[STEP_SIZES_MAX]; /* where rounding noise begins: it adds up like a random walk */
+    double level[STEP_SIZES_MAX];
     for (int i = 0; i < s->sizes; i++) {
         all += s->steps[i];
-        level[i] = s->scale * fmax(s->accuracy.error, DBL_EPSILON / 2 * sqrt((double)s->steps[i]));
+        level[i] = nh_convergence_level(s->reference, s->steps[i]);
     }
     progress bar;
     progress_begin(&bar, all * s->method_count, given->quiet);
@@ -256,7 +189,7 @@ static int run(const options *given)
         answer = survey_subject(&s, given);
     free(s.series);
     free(s.methods);
-    free(s.q);
+    nh_convergence_free(s.reference);
     subject_free(&s.subject);
     return answer;
 }

@@ -103,7 +103,8 @@ void order_print_text(const survey *s)
     char line[512];
     describe_survey(s, line, sizeof line);
     printf("%s\nreference: %s, %lld step%s, estimated error %.1e\n", line, nh_reference_method(),
-           (long long)s->accuracy.steps, plural(s->accuracy.steps), s->accuracy.error * s->scale);
+           (long long)s->reference->accuracy.steps, plural(s->reference->accuracy.steps),
+           s->reference->accuracy.error * s->reference->scale);
     for (int m = 0; m < s->method_count; m++)
         print_points(s, &s->series[m]);
     print_summary(s);
@@ -151,12 +152,12 @@ void order_print_json(const survey *s)
     json_real(&j, "t", s->subject.t + s->time);
     json_object(&j, "reference");
     json_text(&j, "method", nh_reference_method());
-    json_integer(&j, "steps", s->accuracy.steps);
-    json_real(&j, "error", s->accuracy.error * s->scale);
-    json_boolean(&j, "tolerance_reached", s->accuracy.reached);
-    json_reals(&j, "q", s->q, s->subject.coordinates);
-    json_reals(&j, "v", s->v, s->subject.velocities);
-    json_reals(&j, "scales", s->scales, s->subject.coordinates + s->subject.velocities);
+    json_integer(&j, "steps", s->reference->accuracy.steps);
+    json_real(&j, "error", s->reference->accuracy.error * s->reference->scale);
+    json_boolean(&j, "tolerance_reached", s->reference->accuracy.reached);
+    json_reals(&j, "q", s->reference->q, s->subject.coordinates);
+    json_reals(&j, "v", s->reference->v, s->subject.velocities);
+    json_reals(&j, "scales", s->reference->scales, s->subject.coordinates + s->subject.velocities);
     json_close_object(&j);
     json_array(&j, "methods");
     for (int m = 0; m < s->method_count; m++)

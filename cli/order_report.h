@@ -26,10 +26,8 @@ typedef struct survey {
     int sizes;                     /* of steps */
     int64_t steps[STEP_SIZES_MAX]; /* rising */
     double h[STEP_SIZES_MAX];
-    double *q, *v;  /* the reference's end state, in one block */
-    double *scales; /* relative to which errors of its components are measured */
-    nh_accuracy accuracy;
-    double tolerance, scale; /* scale: size of the end state itself, in these units; at least 1 */
+    double tolerance;
+    nh_convergence *reference;
     series *series;
     bool no_memory;           /* for some run */
     bool leaves_out, refused; /* methods that meet a mode which they cannot follow; the last did */

@@ -215,19 +215,7 @@ static void print_json(precise_job *job, const char *output)
     json_integer(&j, "every", job->every);
     json_integer(&j, "rows", job->rows);
     json_real(&j, "estimate", NAN);
-    json_object(&j, "parameters");
-    for (int i = 0; i < nh_system_parameters(s->system); i++)
-        json_real(&j, nh_system_parameter_name(s->system, i),
-                  nh_system_parameter_value(s->system, i));
-    json_close_object(&j);
-    json_row(&j, "coordinates");
-    for (int i = 0; i < s->coordinates; i++)
-        json_text(&j, NULL, nh_system_coordinate_name(s->system, i));
-    json_close_row(&j);
-    json_row(&j, "velocities");
-    for (int i = 0; i < s->velocities; i++)
-        json_text(&j, NULL, nh_system_velocity_name(s->system, i));
-    json_close_row(&j);
+    put_system(&j, s->system);
     json_text(&j, "output", output);
     json_text(&j, "plot", NULL);
     json_remarks(&j);

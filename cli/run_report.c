@@ -288,19 +288,7 @@ void print_text(const run_job *job)
 static void print_names(json *j, const run_job *job)
 {
     const subject *s = &job->subject;
-    json_object(j, "parameters");
-    for (int i = 0; i < nh_system_parameters(s->system); i++)
-        json_real(j, nh_system_parameter_name(s->system, i),
-                  nh_system_parameter_value(s->system, i));
-    json_close_object(j);
-    json_row(j, "coordinates");
-    for (int i = 0; i < s->coordinates; i++)
-        json_text(j, NULL, nh_system_coordinate_name(s->system, i));
-    json_close_row(j);
-    json_row(j, "velocities");
-    for (int i = 0; i < s->velocities; i++)
-        json_text(j, NULL, nh_system_velocity_name(s->system, i));
-    json_close_row(j);
+    put_system(j, s->system);
 }
 
 static void print_failure(json *j, const run_job *job)

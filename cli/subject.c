@@ -140,3 +140,22 @@ int print_model(const options *given)
     nh_model_free(model);
     return DONE;
 }
+
+void put_names(json *j, const char *key, const nh_system *system,
+               const char *(*name)(const nh_system *, int), int count)
+{
+    json_row(j, key);
+    for (int i = 0; i < count; i++)
+        json_text(j, NULL, name(system, i));
+    json_close_row(j);
+}
+
+void put_system(json *j, const nh_system *s)
+{
+    json_object(j, "parameters");
+    for (int i = 0; i < nh_system_parameters(s); i++)
+        json_real(j, nh_system_parameter_name(s, i), nh_system_parameter_value(s, i));
+    json_close_object(j);
+    put_names(j, "coordinates", s, nh_system_coordinate_name, nh_system_coordinates(s));
+    put_names(j, "velocities", s, nh_system_velocity_name, nh_system_velocities(s));
+}

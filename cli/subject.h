@@ -2,6 +2,7 @@
 #ifndef CLI_SUBJECT_H
 #define CLI_SUBJECT_H
 
+#include "json.h"
 #include "options.h"
 
 typedef struct subject {
@@ -31,5 +32,10 @@ void subject_free(subject *s);
 /* Prints the text of the first operand; with --expand, with ordinary statements in place of bodies,
  * wheels, blades and springs. Returns the exit code. */
 int print_model(const options *given);
+
+/* For --json: the names of a list of the system; its parameters, coordinates and velocities. */
+void put_names(json *j, const char *key, const nh_system *system,
+               const char *(*name)(const nh_system *, int), int count);
+void put_system(json *j, const nh_system *system);
 
 #endif

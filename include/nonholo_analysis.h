@@ -156,6 +156,38 @@ NH_API nh_status nh_reference(const nh_system *system, double t0, const double *
                               nh_accuracy *accuracy, nh_report *report);
 NH_API const char *nh_reference_method(void);
 
+/* How the error of methods at the end of a motion depends on the step. Errors are the largest
+ * differences of the components of the end state from those of a reference solution, each relative
+ * to how far it moves, so that units do not matter. What is found at first is read here. */
+typedef struct nh_convergence {
+    const nh_system *system; /* may be replaced by another one that was built in the same way */
+    int coordinates, velocities;
+    double t0, time;
+    const double *q0, *v0;
+    double *q, *v; /* the end state of the reference solution */
+    nh_accuracy accuracy;
+    double *scales; /* [coordinates + velocities]; 0: the component does not move */
+    double scale;   /* size of the end state itself in these units; at least 1 */
+} nh_convergence;
+typedef struct nh_convergence_options {
+    size_t size; /* see "options" in nonholo.h */
+    double t0, time;
+    const double *q, *v; /* the start */
+    double tolerance;    /* of the reference solution; 0: 1e-13 */
+    bool unscaled;       /* all scales are 1, and `scale` may be less */
+} nh_convergence_options;
+NH_OPTIONS_DEFAULT(nh_convergence_options)
+NH_API nh_status nh_convergence_create(nh_convergence **out, const nh_system *system,
+                                       const nh_convergence_options *options, nh_report *report);
+NH_API void nh_convergence_free(nh_convergence *c);
+/* The error with so many steps of the method that `how` names; its `stop` is called on the way.
+ * `seconds`, if not NULL: the least time of some such runs. */
+NH_API nh_status nh_convergence_error(const nh_convergence *c, const nh_run_options *how,
+                                      int64_t steps, double *error, double *seconds,
+                                      nh_report *report);
+/* The level of such errors at which rounding begins: it adds up like a random walk. */
+NH_API double nh_convergence_level(const nh_convergence *c, int64_t steps);
+
 /* Running sums of a series y(x): initialise with {0}. `largest` is the largest |y|, `mean_y` the
  * mean of y. */
 typedef struct nh_trend {
@@ -207,12 +239,6 @@ NH_API nh_judgement nh_judge_quantity(const double *x, const double *y, int64_t 
 NH_API nh_status nh_system_term_sizes(const nh_system *system, double t, const double *q,
                                       const double *v, double *integrals, double *constraints,
                                       nh_report *report);
-/* Turns the extent of a motion into the scales by which errors of its states are measured. On entry
- * `scales` has the largest |q - q0| and |v| of a motion from (t, q0, v0), coordinates first. An
- * angle counts with at most one revolution and a rotation as a whole; components that hardly move
- * get their scale from the others, which masses make comparable. */
-NH_API nh_status nh_system_motion_scales(const nh_system *system, double t, const double *q0,
-                                         const double *v0, double *scales, nh_report *report);
 /* Holonomic constraints that are written in velocities: a method keeps them as they are written,
  * but the equivalent condition on positions drifts. nh_holonomic_create returns NH_NOT_APPLICABLE
  * if the system has none that are known, or more than 64 coordinates. nh_holonomic_follow, called

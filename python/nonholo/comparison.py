@@ -11,15 +11,16 @@ from typing import Any, Callable, Sequence
 import numpy as np
 
 from . import _header as H
-from ._library import Error, attempt, call, check, lib, own
+from ._library import Error, attempt, call, check, create, lib, own
 from ._names import helpful
 from ._plan import most_demanding, plan
-from ._work import Work
+from ._work import Work, guarded
 from .notebook import facts_table, table
 from .progress import Bar, Progress
 from .system import Projection, Setting, Start, System, _address, _text, as_system
-from .trajectory import Beginning, _Run, count_steps, record_every
+from .trajectory import Beginning, _Run, count_steps, fill_options, record_every
 
+STOP = dict(H.nh_run_options._fields_)["stop"]
 JUDGED_POINTS, SIZED_POINTS, SURFACE_POINTS = 20000, 64, 512  # used for a verdict, as on the command line
 
 VERDICTS = {
@@ -291,16 +292,6 @@ def _watched(
     return watcher.result(run, failure)
 
 
-def _reference(at: Beginning, time: float, tolerance: float) -> Any:
-    q1, v1, accuracy = np.zeros_like(at.q), np.zeros_like(at.v), H.nh_accuracy()
-    call(
-        lib.nh_reference,
-        *(at.system._handle, at.t0, _address(at.q), _address(at.v), at.t0 + time, tolerance),
-        *(_address(q1), _address(v1), C.byref(accuracy)),
-    )
-    return np.concatenate([q1, v1]), accuracy
-
-
 @helpful
 def order(
     model: Any,
@@ -325,53 +316,37 @@ def order(
     beginning = Beginning(as_system(model, set), t0, start, q, v, project)
     whole = max(1, count_steps(step or time / 4, None, time))
     counts = [int(n) for n in steps_list] if steps_list is not None else [whole << i for i in range(halvings + 1)]
-    call(lib.nh_system_check_start, beginning.system._handle, t0, _address(beginning.q), _address(beginning.v))
-    reference, accuracy = _reference(beginning, time, tolerance)
-    scales = _scales(beginning, reference, time)
-    scale = max(1.0, float((np.abs(reference) / scales).max()))
-    sizes = [time / n for n in counts]
-    level = [scale * max(accuracy.error, 2.0**-53 * math.sqrt(n)) for n in counts]
+    wanted = H.nh_convergence_options(
+        size=C.sizeof(H.nh_convergence_options), t0=t0, time=time, q=_address(beginning.q), v=_address(beginning.v), tolerance=tolerance)
+    reference = create(lib.nh_convergence_create, beginning.system._handle, C.byref(wanted))
     bar, results, done = Bar(progress), [], 0
-    methods = _methods(methods, beginning.system)
-    for method in methods:
-        errors, failures = [], []
-        for n, h in zip(counts, sizes):
-            error, failure = _end_error(beginning, reference, scales, n, method, h, n, compose, compensated, backend)
-            errors.append(error)
-            failures.append(failure)
-            done += n
-            bar.update(done / (sum(counts) * len(methods)))
-        results.append(_fit(method, sizes, errors, level, failures))
+    try:
+        level = [lib.nh_convergence_level(reference, n) for n in counts]
+        methods = _methods(methods, beginning.system)
+        for method in methods:
+            errors, failures = [], []
+            for n in counts:
+                error, failure = _end_error(reference, n, method, time / n, n, compose, compensated, backend)
+                errors.append(error)
+                failures.append(failure)
+                done += n
+                bar.update(done / (sum(counts) * len(methods)))
+            results.append(_fit(method, [time / n for n in counts], errors, level, failures))
+    finally:
+        lib.nh_convergence_free(reference)
     bar.end()
     return results
 
 
-def _scales(at: Beginning, reference: np.ndarray, time: float) -> np.ndarray:
-    """The scales of the errors in the components of the end state; infinite for components that do not move."""
-    q, v, points = np.zeros_like(at.q), np.zeros_like(at.v), 16
-    scales = np.abs(np.concatenate([np.zeros_like(at.q), at.v]))
-    try:
-        run = at.run("reference", time / points, points, None, None, "auto")
-        for _ in range(points):
-            run.advance(1)
-            lib.nh_run_state(run.handle, 0, None, _address(q), _address(v))
-            scales = np.maximum(scales, np.abs(np.concatenate([q - at.q, v])))
-    except Error:  # then from its beginning to its end
-        scales = np.maximum(scales, np.abs(reference - np.concatenate([at.q, np.zeros_like(at.v)])))
-    call(lib.nh_system_motion_scales, at.system._handle, at.t0, _address(at.q), _address(at.v), _address(scales))
-    return np.where(scales > 0, scales, np.inf)
-
-
-def _end_error(beginning: Beginning, reference: np.ndarray, scales: np.ndarray, steps: int, *how: Any) -> tuple[float, str]:
+def _end_error(reference: Any, steps: int, method: str, *how: Any) -> tuple[float, str]:
     """The largest difference from the reference, or NaN and the reason for the failure."""
-    q1, v1 = np.zeros_like(beginning.q), np.zeros_like(beginning.v)
+    error, options = C.c_double(), H.nh_run_options(size=C.sizeof(H.nh_run_options), stop=STOP(guarded(lambda: None)))
+    fill_options(options, method.encode(), *how)
     try:
-        run = beginning.run(*how)
-        run.advance(steps)
-    except Error as error:
-        return math.nan, str(error)
-    lib.nh_run_state(run.handle, 0, None, _address(q1), _address(v1))
-    return float((np.abs(np.concatenate([q1, v1]) - reference) / scales).max()), ""
+        call(lib.nh_convergence_error, reference, C.byref(options), steps, C.byref(error), None)
+    except Error as failure:
+        return math.nan, str(failure)
+    return error.value, ""
 
 
 def _fit(method: str, h: list[float], errors: list[float], level: list[float], failures: list[str]) -> Order:

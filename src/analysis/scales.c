@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/sizes.h"
 #include "base/status.h"
 #include "system/system.h"
 

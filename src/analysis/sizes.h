@@ -9,4 +9,11 @@
 nh_status nh_constraint_reach(const nh_system *system, double t, const double *q, const double *v,
                               double *reach, nh_report *report);
 
+/* Turns the extent of a motion into the scales by which errors of its states are measured. On entry
+ * `scales` has the largest |q - q0| and |v| of a motion from (t, q0, v0), coordinates first. An
+ * angle counts with at most one revolution and a rotation as a whole; components that hardly move
+ * get their scale from the others, which masses make comparable. */
+nh_status nh_system_motion_scales(const nh_system *system, double t, const double *q0,
+                                  const double *v0, double *scales, nh_report *report);
+
 #endif

@@ -90,7 +90,7 @@ static void forget(nh_figure *f)
     for (int i = 0; f->outcome && i < f->case_count * f->method_count; i++)
         nh_outcome_free(&f->outcome[i]);
     for (int i = 0; f->target && i < f->case_count; i++)
-        free(f->target[i].state);
+        nh_convergence_free(f->target[i].reference);
     free(f->target);
     free(f->outcome);
     free(f->result);

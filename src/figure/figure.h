@@ -149,13 +149,13 @@ typedef struct nh_outcome {
     nh_order order; /* of a study of step sizes */
 } nh_outcome;
 
-/* The end state with which those of a case are compared; computed once. */
+/* The end state with which those of a case are compared; computed once. Each method sets
+ * the system. */
 typedef struct nh_target {
     bool known;
     nh_status status;
     nh_report report;
-    nh_accuracy accuracy;
-    double *state; /* q, v */
+    nh_convergence *reference;
 } nh_target;
 
 struct nh_figure {

@@ -236,11 +236,12 @@ void nh_ensemble_note_failure(nh_ensemble *e, int64_t member, const nh_report *r
     e->failures++;
 }
 
-void nh_ensemble_stop(nh_ensemble *e, nh_status status, const nh_report *report)
+void nh_ensemble_stop(nh_ensemble *e, int64_t order, nh_status status, const nh_report *report)
 {
-    if (!e->stop) {
+    if (!e->stop || order < e->stopped_in) {
         e->status = status;
         e->report = *report;
+        e->stopped_in = order;
     }
     e->stop = true;
     pthread_cond_broadcast(&e->changed);
@@ -283,7 +284,7 @@ static void work(nh_ensemble *e)
             nh_report report;
             nh_status status = nh_fail(&report, NH_NO_MEMORY, "cannot create a thread again");
             pthread_mutex_lock(&e->lock);
-            nh_ensemble_stop(e, status, &report);
+            nh_ensemble_stop(e, w->block.order, status, &report);
             pthread_mutex_unlock(&e->lock);
         }
     }

@@ -79,8 +79,9 @@ struct nh_ensemble {
     pthread_cond_t changed;
     int64_t handed, reported; /* items that this process took, and how many it has reported */
     int64_t steps_done;
-    bool halt; /* threads return and keep their blocks */
-    bool stop; /* something failed */
+    bool halt;          /* threads return and keep their blocks */
+    bool stop;          /* something failed, */
+    int64_t stopped_in; /* in this block, of those that were taken */
     nh_status status;
     nh_report report;
 
@@ -170,9 +171,10 @@ nh_status nh_ensemble_start(const nh_ensemble *e, const nh_system *system, const
 nh_status nh_ensemble_start_lanes(const nh_ensemble *e, const nh_system *system,
                                   nh_start_lanes **out, nh_report *report);
 
-/* Call with the lock held: records the failure of a member, and stops everything. */
+/* Call with the lock held: records the failure of a member, and stops everything. Of several
+ * reasons the one of the first block counts, so that it does not depend on threads. */
 void nh_ensemble_note_failure(nh_ensemble *e, int64_t member, const nh_report *report);
-void nh_ensemble_stop(nh_ensemble *e, nh_status status, const nh_report *report);
+void nh_ensemble_stop(nh_ensemble *e, int64_t order, nh_status status, const nh_report *report);
 
 /* doubts.c. Call with the lock held: records what was seen in the members of a finished block. */
 void nh_ensemble_note_doubts(nh_ensemble *e, int64_t first_member, nh_run *run);

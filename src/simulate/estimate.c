@@ -20,6 +20,7 @@
  * solves the problem, too; where it is farther away, its distance is the error. If the system
  * depends on time, it does so once more with short steps of one length, which do not miss what
  * happens in a short time. */
+#include "analysis/sizes.h"
 #include "simulate/simulation.h"
 #include "base/clock.h"
 #include "base/decimal.h"

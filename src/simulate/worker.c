@@ -16,7 +16,7 @@ enum { LARGEST_PIECE = 16384, FIRST_PIECE = 16, ROWS_BYTES = 1 << 20 };
 static void stop(nh_worker *w, nh_status status, const nh_report *report)
 {
     pthread_mutex_lock(&w->e->lock);
-    nh_ensemble_stop(w->e, status, report);
+    nh_ensemble_stop(w->e, w->block.order, status, report);
     pthread_mutex_unlock(&w->e->lock);
 }
 
@@ -326,7 +326,7 @@ static void hand_on(nh_worker *w, bool end)
     nh_report report;
     nh_status status = e->wants_rows && !e->stop ? nh_ensemble_take_rows(e, &rows, &report) : NH_OK;
     if (status != NH_OK)
-        nh_ensemble_stop(e, status, &report);
+        nh_ensemble_stop(e, w->block.order, status, &report);
     pthread_mutex_unlock(&e->lock);
     w->first_record += w->records;
     w->records = 0;
@@ -426,7 +426,7 @@ static bool tell(nh_worker *w)
     for (int i = 0; e->wants_members && go_on && !e->stop && i < w->block.members; i++) {
         nh_status status = nh_ensemble_take_member(e, w->member + i, &report);
         if (status != NH_OK)
-            nh_ensemble_stop(e, status, &report);
+            nh_ensemble_stop(e, w->block.order, status, &report);
     }
     e->reported += go_on;
     pthread_cond_broadcast(&e->changed);
