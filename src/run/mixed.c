@@ -102,7 +102,7 @@ static const double *take_part(nh_run *by, bool careful, const nh_kernel_io *who
     if (from != block) /* the part before may have the same method */
         memcpy(block, from, (4 * n + angles) * lanes * sizeof *block);
     memset(io->memory, 0, by->memory * lanes * sizeof *block);
-    memcpy(io->u, whole->u, inputs * lanes * sizeof *block);
+    memcpy(block + (4 * n + angles + by->memory) * lanes, whole->u, inputs * lanes * sizeof *block);
     *status = nh_kernel_step(e, io, t, h, true);
     return block;
 }
@@ -113,7 +113,7 @@ static int take_step(nh_run *run, bool careful, nh_kernel_io *io)
     const nh_shape *s = &run->system->shape;
     const size_t lanes = careful ? 1 : (size_t)run->group[0].lanes;
     const double t = io->time + (double)io->index * io->step, *at = io->q;
-    nh_kernel_io part;
+    nh_kernel_io part = {0};
     int status = NH_KERNEL_OK;
     for (int i = 0; i < c->parts && !status; i++)
         at = take_part(run->mixed->by[c->kind[i]], careful, io, at,
