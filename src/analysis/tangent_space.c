@@ -11,30 +11,34 @@
 #include <string.h>
 
 static const double independent = 1e-9; /* singular values below this, relative, are zero */
+static const double rounding = 1e-13;   /* and rows below this, relative to their terms */
 
 /* How the residuals of all constraints change with the user's perturbation number k: column k of
- * a[rows][size]. */
+ * a[rows][size]. The largest terms of the sums go to terms[rows]. */
 static void fill_column(const nh_local *s, const nh_tangent_space *space, const double *jacobian,
-                        const double *z, int k, double *a)
+                        const double *z, int k, double *a, double *terms)
 {
     for (int i = 0; i < s->m + s->positions; i++) {
         const double *row = jacobian + (size_t)(s->k + i) * (size_t)s->width;
         double sum = 0;
-        for (int c = 0; c < 2 * s->n; c++)
+        for (int c = 0; c < 2 * s->n; c++) {
             sum += row[c] * z[c];
+            terms[i] = fmax(terms[i], fabs(row[c] * z[c]));
+        }
         a[i * space->size + k] = sum;
     }
 }
 
-/* Rows of length one, so that units do not matter. */
-static void scale_rows(int rows, int columns, double *a)
+/* Rows of length one, so that units do not matter; none of the condition |R| = 1, say, which turns
+ * keep but for round-off. */
+static void scale_rows(int rows, int columns, double *a, const double *terms)
 {
     for (int i = 0; i < rows; i++) {
         double length = 0;
         for (int k = 0; k < columns; k++)
             length = hypot(length, a[i * columns + k]);
         for (int k = 0; k < columns && length > 0; k++)
-            a[i * columns + k] /= length;
+            a[i * columns + k] *= length > rounding * terms[i] ? 1 / length : 0;
     }
 }
 
@@ -43,8 +47,9 @@ static nh_status find(nh_tangent_space *space, nh_local *s, const double *q, con
 {
     const int rows = s->m + s->positions, n = s->n;
     double *point = room, *jacobian = point + s->width,
-           *a = jacobian + (size_t)s->rows * (size_t)s->width, *z = a + rows * space->size,
-           *scratch = z + 2 * n;
+           *a = jacobian + (size_t)s->rows * (size_t)s->width, *terms = a + rows * space->size,
+           *z = terms + rows, *scratch = z + 2 * n;
+    memset(terms, 0, (size_t)rows * sizeof *terms);
     memset(point, 0, (size_t)s->width * sizeof *point);
     memcpy(point, q, (size_t)s->coordinates * sizeof *q);
     nh_inner_velocities(s->system, q, v, point + s->v, 1);
@@ -52,9 +57,9 @@ static nh_status find(nh_tangent_space *space, nh_local *s, const double *q, con
     nh_local_jacobian(s, point, -1, jacobian);
     for (int k = 0; k < space->size; k++) {
         nh_functional_direction(s->system, q, v, k, space->positions, scratch, z);
-        fill_column(s, space, jacobian, z, k, a);
+        fill_column(s, space, jacobian, z, k, a, terms);
     }
-    scale_rows(rows, space->size, a);
+    scale_rows(rows, space->size, a, terms);
     nh_svd svd;
     nh_status status = nh_svd_find(&svd, rows, space->size, a) ? NH_OK : nh_fail_memory(report);
     if (status == NH_OK) {
@@ -85,7 +90,7 @@ nh_status nh_tangent_space_find(nh_tangent_space *out, const nh_system *system, 
         const size_t size = (size_t)out->size, n = (size_t)s.n, width = (size_t)s.width;
         const size_t rows = (size_t)(s.m + s.positions);
         double *room =
-            malloc((width + (size_t)s.rows * width + rows * size + 5 * n + 1) * sizeof *room);
+            malloc((width + (size_t)s.rows * width + rows * (size + 1) + 5 * n + 1) * sizeof *room);
         out->basis = malloc((size * size + 1) * sizeof *out->basis);
         status = room && out->basis ? find(out, &s, q, v, room, report) : nh_fail_memory(report);
         free(room);

@@ -53,6 +53,9 @@ def rotations(program, folder):
         file.write("model middle\nrotation R\nlet w = body(R)\nlagrangian (w[1]^2 + 2*w[2]^2 + 3*w[3]^2)/2\nstart body(R) = (0, 2, 0)\n")
     found = program.json("lyapunov", model, "--time", "20", "--method", "dop853", "--step", "0.01")
     same(found["dimension"], 6)
+    tilted = program.json("lyapunov", "heavy-top", "--count", "all", "--time", "100")  # its start is no turn by zero
+    same(tilted["dimension"], 6)
+    near(tilted["sum"], 0, 1e-8, "volume")  # found 6e-10
     near(found["exponents"][0], 2 * (1 * 1 / (1 * 3)) ** 0.5, 1e-3, "the middle axis")
 
 
