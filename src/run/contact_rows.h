@@ -10,7 +10,7 @@
 #define NH_IMPLIED_PART 1e-9
 /* Two components of slip are followed down to this part of the speeds, and then to zero at once;
  * where they begin, a very small slip gives the direction. */
-#define NH_EDGE_PART 1e-9
+#define NH_EDGE_PART 1e-8
 #define NH_ALONG_PART 1e-13
 /* Less than this part of a time is none; impacts at several contacts that follow each other in no
  * time are at their end after that many, which is a limit of numbers, not of the motion. */

@@ -35,6 +35,19 @@ void nh_crossings_slope(nh_crossings *w, double *node)
     memcpy(node + NODE_Q + 2 * n, w->slope, n * sizeof *node);
 }
 
+/* A step from a node; in pieces, where its equations cannot be solved. */
+static bool step_beside(nh_run *run, const double *from, double length)
+{
+    enum { PIECES = 16 };
+    nh_crossings *w = run->crossings;
+    bool done = false;
+    for (int pieces = 1; pieces <= PIECES && !done; pieces *= 4) {
+        nh_block_of_node(run, from, w->block);
+        done = nh_leg_beside(run, true, w->option, w->block, from[NODE_T], length / pieces, pieces);
+    }
+    return done;
+}
+
 bool nh_crossings_between(nh_run *run, const double *from, const double *to, double x)
 {
     nh_crossings *w = run->crossings;
@@ -43,8 +56,7 @@ bool nh_crossings_between(nh_run *run, const double *from, const double *to, dou
         memcpy(w->at, from, w->node_size * sizeof *w->at);
         return true;
     }
-    nh_block_of_node(run, from, w->block);
-    if (!nh_leg_beside(run, true, w->option, w->block, from[NODE_T], length, 1))
+    if (!step_beside(run, from, length))
         return false;
     nh_node_of_block(w, w->block, t, w->at);
     w->at[NODE_TAKEN] = from[NODE_TAKEN] + 1;
