@@ -2,6 +2,8 @@
  * share powers and reciprocals, and sine and cosine of one argument are computed together. */
 #include "code/tape.h"
 
+#include "model/recording.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,9 +70,33 @@ static void *ensure(lowering *w, void *array, size_t *room, size_t need, size_t 
 #define CONSTANT_BIT UINT32_C(0x80000000)
 #define INPUT_BIT UINT32_C(0x40000000)
 
+static uint32_t input(lowering *w, nh_input kind, uint32_t index)
+{
+    nh_tape *t = w->tape;
+    t->input = ensure(w, t->input, &w->input_room, t->inputs + 1, sizeof *t->input);
+    if (w->failed)
+        return INPUT_BIT;
+    t->input[t->inputs] = (nh_tape_input){(uint32_t)kind, index, (uint32_t)t->inputs};
+    return (uint32_t)t->inputs++ | INPUT_BIT;
+}
+
+/* A number that follows from parameters whose values are not known yet is an argument NH_U. */
+static uint32_t unknown_number(lowering *w, uint32_t argument)
+{
+    const nh_tape *t = w->tape;
+    for (size_t i = t->inputs; i-- > 0;)
+        if (t->input[i].kind == NH_U && t->input[i].index == argument)
+            return (uint32_t)i | INPUT_BIT;
+    return input(w, NH_U, argument);
+}
+
 static uint32_t constant(lowering *w, double x)
 {
     nh_tape *t = w->tape;
+    nh_recording *recording = nh_labels_recording(nh_graph_labels(w->g));
+    nh_recorded_number number;
+    if (recording && nh_recording_find(recording, x, &number))
+        return unknown_number(w, nh_recording_argument(recording, number));
     /* There are usually few distinct constants; only the most recent ones are searched. */
     for (size_t i = t->constants, looked = 0; i-- > 0 && looked < 64; looked++)
         if (t->constant[i] == x)
@@ -277,16 +303,6 @@ static uint32_t lower_call(lowering *w, nh_node n)
     return emit(w, op_of[n.which], w->value[at], b, 0);
 }
 
-static uint32_t lower_input(lowering *w, nh_node n)
-{
-    nh_tape *t = w->tape;
-    t->input = ensure(w, t->input, &w->input_room, t->inputs + 1, sizeof *t->input);
-    if (w->failed)
-        return 0;
-    t->input[t->inputs] = (nh_tape_input){(uint32_t)n.which, n.index, (uint32_t)t->inputs};
-    return (uint32_t)t->inputs++ | INPUT_BIT;
-}
-
 static void lower_node(lowering *w, size_t place)
 {
     if (w->value[place] != NONE || w->fused[place] || is_spare_angle(w, place))
@@ -297,7 +313,7 @@ static void lower_node(lowering *w, size_t place)
         w->value[place] = constant(w, n.number);
         break;
     case NH_INPUT:
-        w->value[place] = lower_input(w, n);
+        w->value[place] = input(w, (nh_input)n.which, n.index);
         break;
     case NH_SUM:
         w->value[place] = sum_terms(w, sign_of(w, place), n.number, n.operand, n.count);

@@ -263,6 +263,15 @@ nh_labels *nh_graph_labels(const nh_graph *g)
     return g->labels;
 }
 
+void nh_graph_end_labels(nh_graph *g, void (*visit)(void *self, double *number), void *self)
+{
+    g->labels = NULL;
+    for (size_t e = 0; e < g->nodes; e++)
+        visit(self, &g->node[e].number);
+    for (size_t i = 0; i < g->operands; i++)
+        visit(self, &g->operand[i].number);
+}
+
 bool nh_is_number(const nh_graph *g, nh_expr e, double *value)
 {
     if (g->node[e].kind != NH_NUMBER)

@@ -48,6 +48,9 @@ typedef struct nh_graph nh_graph;
 nh_graph *nh_graph_create(nh_labels *labels); /* NULL if out of memory */
 void nh_graph_free(nh_graph *g);
 nh_labels *nh_graph_labels(const nh_graph *g); /* of its numbers (labels.h), or NULL */
+/* Its numbers are no labels any more. They are all visited and may be changed, but then no more
+ * expressions may be made, because equal ones would not be found. */
+void nh_graph_end_labels(nh_graph *g, void (*visit)(void *self, double *number), void *self);
 bool nh_graph_failed(const nh_graph *g);
 void nh_graph_fail(nh_graph *g);         /* for callers that run out of memory themselves */
 size_t nh_graph_size(const nh_graph *g); /* nodes */

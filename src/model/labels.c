@@ -6,19 +6,54 @@
 #include <string.h>
 
 #include "model/graph.h"
+#include "model/recording.h"
 
 #ifdef NH_HAVE_PRECISE
-
 typedef struct entry {
     double label; /* positive; 0: the place is free */
     nh_precise value;
 } entry;
+#else
+typedef double entry; /* there are none */
+#endif
 
 struct nh_labels {
-    entry *table; /* open addressing */
+    nh_recording *recording; /* the only kind without a table; or NULL */
+    entry *table;            /* open addressing */
     size_t size, used;
     bool failed;
 };
+
+/* ---- labels of recorded numbers ---- */
+
+nh_labels *nh_labels_record(nh_recording *recording)
+{
+    nh_labels *labels = calloc(1, sizeof *labels);
+    if (labels)
+        labels->recording = recording;
+    return labels;
+}
+
+nh_recording *nh_labels_recording(const nh_labels *labels)
+{
+    return labels ? labels->recording : NULL;
+}
+
+void nh_labels_free(nh_labels *labels)
+{
+    if (labels)
+        free(labels->table);
+    free(labels);
+}
+
+bool nh_labels_failed(const nh_labels *labels)
+{
+    return labels && (labels->recording ? nh_recording_failed(labels->recording) : labels->failed);
+}
+
+/* ---- labels of precise numbers ---- */
+
+#ifdef NH_HAVE_PRECISE
 
 enum { FIRST_SIZE = 256 };
 
@@ -36,18 +71,6 @@ nh_labels *nh_labels_create(void)
         return labels;
     free(labels);
     return NULL;
-}
-
-void nh_labels_free(nh_labels *labels)
-{
-    if (labels)
-        free(labels->table);
-    free(labels);
-}
-
-bool nh_labels_failed(const nh_labels *labels)
-{
-    return labels && labels->failed;
 }
 
 /* ---- the table ---- */
@@ -71,7 +94,9 @@ static entry *find(const nh_labels *l, double label)
 
 static void grow(nh_labels *l)
 {
-    nh_labels larger = {calloc(2 * l->size, sizeof *l->table), 2 * l->size, l->used, false};
+    nh_labels larger = {.table = calloc(2 * l->size, sizeof *l->table),
+                        .size = 2 * l->size,
+                        .used = l->used};
     if (!larger.table) {
         l->failed = true;
         return;
@@ -169,6 +194,8 @@ static nh_precise power(nh_precise a, nh_precise p)
 
 double nh_label_operation(nh_labels *l, nh_operation operation, double label_a, double label_b)
 {
+    if (l->recording)
+        return nh_record_operation(l->recording, (int)operation, label_a, label_b);
     const nh_precise a = nh_label_value(l, label_a), b = nh_label_value(l, label_b);
     switch (operation) {
     case NH_PLUS:
@@ -207,6 +234,8 @@ static nh_precise value_of(int function, nh_precise a, nh_precise b)
 
 double nh_label_function(nh_labels *l, int function, double a, double b)
 {
+    if (l->recording)
+        return nh_record_operation(l->recording, NH_RECORDED_FUNCTION + function, a, b);
     const nh_precise x = nh_label_value(l, a), y = nh_label_value(l, b);
     return label_of(l, value_of(function, x, y));
 }
@@ -233,29 +262,17 @@ nh_labels *nh_labels_create(void)
     return NULL;
 }
 
-void nh_labels_free(nh_labels *labels)
-{
-    (void)labels;
-}
-
-bool nh_labels_failed(const nh_labels *labels)
-{
-    (void)labels;
-    return false;
-}
-
-/* There are no labels that these could be called with. */
 double nh_label_operation(nh_labels *labels, nh_operation operation, double a, double b)
 {
-    (void)labels, (void)operation, (void)a, (void)b;
-    return NAN;
+    return nh_record_operation(labels->recording, (int)operation, a, b);
 }
 
 double nh_label_function(nh_labels *labels, int function, double a, double b)
 {
-    (void)labels, (void)function, (void)a, (void)b;
-    return NAN;
+    return nh_record_operation(labels->recording, NH_RECORDED_FUNCTION + function, a, b);
 }
+
+/* There are no labels that these could be called with. */
 
 double nh_label_literal(nh_labels *labels, const char *text)
 {

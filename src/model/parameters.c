@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "model/arithmetic.h"
 #include "model/input_signals.h"
+#include "model/recording.h"
 #include "model/suggest.h"
 #include "model/vector.h"
 
@@ -170,8 +171,11 @@ static void set_parameter(nh_builder *b, const nh_symbol *symbol, const setting 
         char *name = nh_member_name(b, symbol, family.low + i, "");
         if (b->x.status)
             return;
-        b->built->parameter[p->parameters] = value.number;
-        p->parameter[p->parameters++] = (nh_named_value){name, value.number};
+        nh_recording *recording = nh_labels_recording(b->x.labels);
+        const double number =
+            recording ? nh_recording_parameter(recording, name, value.number) : value.number;
+        b->built->parameter[p->parameters] = number;
+        p->parameter[p->parameters++] = (nh_named_value){name, number};
     }
 }
 

@@ -414,15 +414,19 @@ static void build(nh_builder *b, const char *const *settings, size_t setting_cou
 
 static nh_status build_problem(nh_problem **out, const nh_model *model, nh_build_kind kind,
                                const char *const *settings, size_t setting_count,
-                               const nh_hold *hold, nh_report *report)
+                               const nh_hold *hold, nh_recording *recording, nh_report *report)
 {
     *out = NULL;
     nh_built *built = calloc(1, sizeof *built);
     if (!built)
         return nh_fail_memory(report);
-    if (kind == NH_BUILD_PRECISE && !(built->labels = nh_labels_create())) {
-        free(built);
-        return nh_have_precise() ? nh_fail_memory(report) : nh_fail_precise(report);
+    if (kind == NH_BUILD_PRECISE || kind == NH_BUILD_RECORDED) {
+        built->labels = recording ? nh_labels_record(recording) : nh_labels_create();
+        if (!built->labels) {
+            free(built);
+            return recording || nh_have_precise() ? nh_fail_memory(report)
+                                                  : nh_fail_precise(report);
+        }
     }
     nh_builder b = {.model = model,
                     .built = built,
@@ -442,28 +446,48 @@ static nh_status build_problem(nh_problem **out, const nh_model *model, nh_build
 nh_status nh_problem_build(nh_problem **out, const nh_model *model, const char *const *settings,
                            size_t setting_count, nh_report *report)
 {
-    return build_problem(out, model, NH_BUILD_NUMBERS, settings, setting_count, NULL, report);
+    return build_problem(out, model, NH_BUILD_NUMBERS, settings, setting_count, NULL, NULL, report);
 }
 
 nh_status nh_problem_build_named(nh_problem **out, const nh_model *model,
                                  const char *const *settings, size_t setting_count,
                                  nh_report *report)
 {
-    return build_problem(out, model, NH_BUILD_NAMED, settings, setting_count, NULL, report);
+    return build_problem(out, model, NH_BUILD_NAMED, settings, setting_count, NULL, NULL, report);
 }
 
 nh_status nh_problem_build_precise(nh_problem **out, const nh_model *model,
                                    const char *const *settings, size_t setting_count,
                                    nh_report *report)
 {
-    return build_problem(out, model, NH_BUILD_PRECISE, settings, setting_count, NULL, report);
+    return build_problem(out, model, NH_BUILD_PRECISE, settings, setting_count, NULL, NULL, report);
+}
+
+nh_status nh_problem_build_recorded(nh_problem **out, const nh_model *model,
+                                    const char *const *settings, size_t setting_count,
+                                    nh_recording *recording, nh_report *report)
+{
+    return build_problem(out, model, NH_BUILD_RECORDED, settings, setting_count, NULL, recording,
+                         report);
+}
+
+void nh_problem_end_recording(nh_problem *problem, nh_visit_number *visit, void *self)
+{
+    nh_built *built = (nh_built *)problem;
+    nh_graph_end_labels(problem->graph, visit, self);
+    nh_labels_free(built->labels);
+    built->labels = NULL;
+    for (int i = 0; i < problem->parameters; i++) {
+        visit(self, &problem->parameter[i].value);
+        visit(self, built->parameter + i);
+    }
 }
 
 nh_status nh_problem_build_mode(nh_problem **out, const nh_model *model,
                                 const char *const *settings, size_t setting_count,
                                 const nh_hold *hold, nh_report *report)
 {
-    return build_problem(out, model, NH_BUILD_NUMBERS, settings, setting_count, hold, report);
+    return build_problem(out, model, NH_BUILD_NUMBERS, settings, setting_count, hold, NULL, report);
 }
 
 int nh_problem_given(const nh_problem *problem)

@@ -317,7 +317,10 @@ nh_status nh_run_find_start_inputs(nh_run *run, int member, double t, const doub
     *u = NULL;
     if (!in)
         return NH_OK;
-    *u = memset(in->u, 0, (size_t)run->system->shape.inputs * sizeof *in->u);
+    const int open = run->system->mechanics->problem->open_values;
+    for (int i = 0; i < run->system->shape.inputs; i++)
+        in->u[i] = i < open ? 0 : run->system->parameter[i - open];
+    *u = in->u;
     memcpy(in->q, q, (size_t)run->system->coordinates * sizeof *q);
     nh_inner_velocities(run->system, q, v, in->v, 1);
     take_given(run, run->step, t, true, true);

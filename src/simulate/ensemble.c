@@ -54,11 +54,10 @@ static nh_status count_members(nh_ensemble *e, nh_report *report)
     for (int i = 0; i < o->sweeps; i++)
         e->combinations *= o->sweep[i].count;
     e->members = e->combinations * e->each;
+    e->stretch = e->each;
     if (e->parts > e->members)
         return nh_fail(report, NH_BAD_ARGUMENT, "an ensemble of %lld members cannot have %d parts",
                        (long long)e->members, e->parts);
-    e->width = nh_ensemble_width(e);
-    nh_ensemble_cut(e);
     return NH_OK;
 }
 
@@ -164,7 +163,12 @@ static nh_status prepare(nh_ensemble *e, nh_report *report)
     if (status == NH_OK)
         status = nh_simulation_choose_section(s, report);
     if (status == NH_OK)
-        status = plan_records(e, report);
+        status = nh_ensemble_find_family(e, report);
+    if (status != NH_OK)
+        return status;
+    e->width = nh_ensemble_width(e);
+    nh_ensemble_cut(e);
+    status = plan_records(e, report);
     return status == NH_OK ? keep_rows(e, report) : status;
 }
 
@@ -209,6 +213,7 @@ void nh_ensemble_free(nh_ensemble *e)
     pthread_cond_destroy(&e->changed);
     nh_system_free(e->own);
     nh_system_free(e->nominal);
+    nh_family_free(e->family);
     free(e->point);
     for (int i = 0; i < e->unfinished; i++)
         nh_bytes_free(e->leftover[i].piece.bytes);

@@ -9,7 +9,7 @@
 #include "simulate/ensemble.h"
 #include "simulate/machines.h"
 
-static const char magic[] = "nonholo ensemble 4";
+static const char magic[] = "nonholo ensemble 5";
 
 static nh_status damaged(nh_report *report)
 {
@@ -83,6 +83,7 @@ static void pack_worker(nh_pack *p, const nh_worker *w)
 {
     void *bytes = NULL;
     size_t size = 0;
+    nh_pack_integer(p, w->end - w->block.first_member);
     nh_pack_integer(p, w->next_record);
     for (int i = 0; i < w->block.members; i++) {
         const nh_member *m = w->member + i;
@@ -366,7 +367,7 @@ static nh_status open_bytes(nh_pack *p, const nh_ensemble *e, share *s, nh_repor
     s->width = nh_unpack_integer(p);
     s->begun = nh_unpack_integer(p);
     bool sound = !p->failed && s->parts >= 1 && s->part >= 1 && s->part <= s->parts &&
-                 s->width >= 1 && s->width <= 1 << 20 && s->width <= e->each;
+                 s->width >= 1 && s->width <= 1 << 20 && s->width <= e->stretch;
     return sound ? NH_OK : damaged(report);
 }
 

@@ -260,15 +260,30 @@ double nh_simulation_swept_value(const nh_simulation *simulation, int64_t combin
     return index == s->count - 1 ? s->to : s->from + share * (s->to - s->from);
 }
 
-/* Value `index` of a member: of its combination of swept values, or of the variation for its start,
- * which is counted within the combination. */
-static double value_of(const nh_simulation *s, int64_t combination, int64_t start, int index)
+double nh_value_of(const nh_simulation *s, int64_t combination, int64_t start, int index)
 {
     const nh_simulation_options *o = &s->options;
     if (index < o->sweeps)
         return nh_simulation_swept_value(s, combination, index);
     const nh_variation *v = o->variation + (index - o->sweeps);
     return v->distribution == NH_LISTED ? v->values[start] : draw(v, o->seed, start);
+}
+
+void nh_value_bounds(const nh_simulation *s, int index, double *low, double *high)
+{
+    const nh_simulation_options *o = &s->options;
+    const nh_variation *v = index < o->sweeps ? NULL : o->variation + (index - o->sweeps);
+    const int64_t members = o->members > 0 ? o->members : 1;
+    *low = v ? v->first : o->sweep[index].from;
+    *high = v ? v->second : o->sweep[index].count > 1 ? o->sweep[index].to : *low;
+    if (v && v->distribution == NH_NORMAL) {
+        *low = v->first - v->second;
+        *high = v->first + v->second;
+    }
+    for (int64_t i = 0; v && v->distribution == NH_LISTED && i < members; i++) {
+        *low = i == 0 ? v->values[i] : fmin(*low, v->values[i]);
+        *high = i == 0 ? v->values[i] : fmax(*high, v->values[i]);
+    }
 }
 
 int nh_simulation_values(const nh_simulation *s)
@@ -286,7 +301,7 @@ double nh_simulation_value(const nh_simulation *s, int64_t member, int index)
     const nh_members members = nh_simulation_members(s);
     const int64_t each = members.all / members.combinations;
     return member >= 0 && member < members.all && index >= 0 && index < nh_simulation_values(s)
-               ? value_of(s, member / each, member % each, index)
+               ? nh_value_of(s, member / each, member % each, index)
                : NAN;
 }
 
@@ -305,7 +320,7 @@ const char **nh_settings_of(const nh_simulation *s, int64_t combination, int64_t
     for (int i = 0; setting && i < (start < 0 ? o->sweeps : count(s)); i++) {
         if (!s->sets_parameter[i])
             continue;
-        nh_print(text, TEXT_MOST, "%s=%.17g", name_of(s, i), value_of(s, combination, start, i));
+        nh_print(text, TEXT_MOST, "%s=%.17g", name_of(s, i), nh_value_of(s, combination, start, i));
         setting[(*given)++] = text;
         text += TEXT_MOST;
     }
@@ -321,7 +336,7 @@ char *nh_assignments_of(const nh_simulation *s, int64_t combination, int64_t sta
     for (int i = 0; text && i < count(s); i++)
         if (!s->sets_parameter[i])
             used += (size_t)nh_print(text + used, room - used, "%s%s=%.17g", used ? "," : "",
-                                     name_of(s, i), value_of(s, combination, start, i));
+                                     name_of(s, i), nh_value_of(s, combination, start, i));
     return text;
 }
 

@@ -17,6 +17,12 @@ bool nh_varies_starts(const nh_simulation *s);
 /* A value of a sweep, the same for all members of a combination. */
 double nh_simulation_swept_value(const nh_simulation *simulation, int64_t combination, int sweep);
 
+/* Value `index` of a member: of its combination of swept values, or of the variation for its start,
+ * which is counted within the combination; and the bounds of what it may be (of a normal
+ * distribution, where most are). */
+double nh_value_of(const nh_simulation *s, int64_t combination, int64_t start, int index);
+void nh_value_bounds(const nh_simulation *s, int index, double *low, double *high);
+
 /* The settings of the simulation and those of a member, without variations if `start` is negative:
  * texts "NAME=VALUE" to be freed in one
  * piece; NULL without memory. */

@@ -29,12 +29,10 @@ int64_t nh_ensemble_take(nh_ensemble *e, int64_t count)
 
 nh_block nh_ensemble_block(const nh_ensemble *e, int64_t number)
 {
-    nh_block b = {.number = number, .combination = number / e->blocks_each};
-    b.first_start = number % e->blocks_each * e->width;
-    b.first_member = b.combination * e->each + b.first_start;
-    int64_t left = e->each - b.first_start;
-    b.members = left < e->width ? (int)left : e->width;
-    return b;
+    const int64_t first = number % e->blocks_each * e->width, left = e->stretch - first;
+    return (nh_block){.number = number,
+                      .first_member = number / e->blocks_each * e->stretch + first,
+                      .members = left < e->width ? (int)left : e->width};
 }
 
 static int64_t whole_groups(int64_t members, int64_t most)
@@ -50,22 +48,23 @@ static int64_t whole_groups(int64_t members, int64_t most)
  * at least one block. */
 int nh_ensemble_width(const nh_ensemble *e)
 {
-    if (e->varies_machines) /* a run has one system */
+    if (e->varies_machines && !e->is_family) /* a run has one system */
         return 1;
     int64_t several = (int64_t)e->parts * nh_ranks_count(e->simulation);
     int64_t shares = several > 1 ? several * USUAL_THREADS : e->threads;
-    int64_t filling = whole_groups(e->each / (4 * shares), TEAM);
-    int64_t fine = whole_groups(e->each / (128 * shares), WIDTH_MAX);
+    const int64_t stretches = e->members / e->stretch;
+    int64_t filling = whole_groups(e->stretch / (4 * shares), TEAM);
+    int64_t fine = whole_groups(e->stretch / (128 * shares), WIDTH_MAX);
     int64_t width = fine > filling ? fine : filling;
-    int64_t parts_each = (e->parts + e->combinations - 1) / e->combinations;
-    int64_t most = e->each / parts_each > 0 ? e->each / parts_each : 1;
+    int64_t parts_each = (e->parts + stretches - 1) / stretches;
+    int64_t most = e->stretch / parts_each > 0 ? e->stretch / parts_each : 1;
     return (int)(width < most ? width : most);
 }
 
 void nh_ensemble_cut(nh_ensemble *e)
 {
-    e->blocks_each = (e->each + e->width - 1) / e->width;
-    __int128 blocks = (__int128)e->blocks_each * e->combinations;
+    e->blocks_each = (e->stretch + e->width - 1) / e->width;
+    __int128 blocks = (__int128)e->blocks_each * (e->members / e->stretch);
     e->first_block = (int64_t)(blocks * (e->part - 1) / e->parts);
     e->end_block = (int64_t)(blocks * e->part / e->parts);
     e->begun = e->first_block;
@@ -106,17 +105,17 @@ static nh_status check_like_the_first(const nh_ensemble *e, const nh_system *s, 
                    s->name);
 }
 
-nh_status nh_ensemble_open(const nh_ensemble *e, const nh_block *block, const nh_system **out,
+nh_status nh_ensemble_open(const nh_ensemble *e, int64_t member, const nh_system **out,
                            nh_report *report)
 {
     *out = NULL;
-    if (!e->varies_machines && block->combination == 0) {
+    if (!e->varies_machines && nh_combination_of(e, member) == 0) {
         *out = e->system;
         return NH_OK;
     }
     nh_system *made;
-    const int64_t start = e->varies_machines ? block->first_start : -1;
-    nh_status status = nh_ensemble_build(e, block->combination, start, &made, report);
+    const int64_t start = e->varies_machines ? nh_start_of(e, member) : -1;
+    nh_status status = nh_ensemble_build(e, nh_combination_of(e, member), start, &made, report);
     if (status != NH_OK)
         return status;
     status = check_like_the_first(e, made, report);
@@ -156,7 +155,7 @@ nh_status nh_ensemble_start_lanes(const nh_ensemble *e, const nh_system *system,
     const nh_simulation_options *o = &e->simulation->options;
     const size_t n = (size_t)system->coordinates, k = (size_t)system->user_velocities;
     *out = NULL;
-    if (o->starts != NH_STARTS_RANDOM || e->varies_machines)
+    if (o->starts != NH_STARTS_RANDOM || e->varies_machines || e->is_family)
         return NH_OK;
     double energy, *centre = malloc((n + k + 1) * sizeof *centre);
     nh_status status = centre ? random_centre(e, system, centre, centre + n, &energy, report)
@@ -207,10 +206,11 @@ static nh_status land(const nh_ensemble *e, const nh_system *system, nh_start_op
 }
 
 static nh_status varied_start(const nh_ensemble *e, const nh_system *system,
-                              nh_start_options *begin, const nh_block *block, int64_t start,
-                              double *q, double *v, nh_report *report)
+                              nh_start_options *begin, int64_t member, double *q, double *v,
+                              nh_report *report)
 {
-    char *assignments = nh_assignments_of(e->simulation, block->combination, start);
+    char *assignments =
+        nh_assignments_of(e->simulation, nh_combination_of(e, member), nh_start_of(e, member));
     if (!assignments)
         return nh_fail_memory(report);
     begin->assignments = assignments;
@@ -221,10 +221,11 @@ static nh_status varied_start(const nh_ensemble *e, const nh_system *system,
     return status;
 }
 
-nh_status nh_ensemble_start(const nh_ensemble *e, const nh_system *system, const nh_block *block,
-                            int64_t start, double *q, double *v, nh_report *report)
+nh_status nh_ensemble_start(const nh_ensemble *e, const nh_system *system, int64_t member,
+                            double *q, double *v, nh_report *report)
 {
     const nh_simulation_options *o = &e->simulation->options;
+    const int64_t start = nh_start_of(e, member);
     if (o->starts == NH_STARTS_RANDOM)
         return random_start(e, system, start, q, v, report);
     nh_start_options begin = nh_start_options_default();
@@ -234,7 +235,7 @@ nh_status nh_ensemble_start(const nh_ensemble *e, const nh_system *system, const
     begin.keep = o->fixed;
     begin.solve = o->solve;
     if (o->starts == NH_STARTS_MODEL && (e->varies_machines || e->varies_starts))
-        return varied_start(e, system, &begin, block, start, q, v, report);
+        return varied_start(e, system, &begin, member, q, v, report);
     if (o->starts == NH_STARTS_LIST) {
         begin.assignments = NULL;
         begin.q = e->simulation->how.q + (size_t)start * (size_t)system->coordinates;

@@ -53,6 +53,9 @@ static int note_event(void *user, const nh_event *event)
 
 /* ---- a system and a run ---- */
 
+/* The machines of a family have this number, others that of their first member or combination. */
+enum { OF_FAMILY = -2 };
+
 static void close_run(nh_worker *w)
 {
     if (w->run) {
@@ -70,30 +73,79 @@ static void close_run(nh_worker *w)
     w->measure = (nh_measure){0};
     nh_run_free(w->run);
     w->run = NULL;
-    nh_ensemble_close(w->e, w->system);
+    if (!w->family || w->system != nh_family_system(w->family))
+        nh_ensemble_close(w->e, w->system);
     w->system = NULL;
     w->machine = -1;
 }
 
-/* Which of the systems of the ensemble a block has. */
-static int64_t machine_of(const nh_worker *w)
+/* Keeps the run of the family while a member that does not belong to it is advanced. */
+static void put_aside(nh_worker *w)
 {
-    return w->e->varies_machines ? w->block.first_member : w->block.combination;
+    w->aside.run = w->run;
+    w->aside.measure = w->measure;
+    w->run = NULL;
+    w->measure = (nh_measure){0};
+    w->system = NULL;
+    w->machine = -1;
 }
 
-static nh_status open_run(nh_worker *w, nh_report *report)
+static void take_back(nh_worker *w)
+{
+    close_run(w);
+    w->run = w->aside.run;
+    w->measure = w->aside.measure;
+    w->system = nh_family_system(w->family);
+    w->machine = OF_FAMILY;
+    w->aside.run = NULL;
+    w->aside.measure = (nh_measure){0};
+}
+
+/* Which of the systems of the ensemble the members of a section have: those of a family take the
+ * present machine of the worker's own. */
+static nh_status choose_machine(nh_worker *w, int64_t *machine, nh_report *report)
 {
     nh_ensemble *e = w->e;
-    close_run(w);
-    nh_status status = nh_ensemble_open(e, &w->block, &w->system, report);
+    const int64_t member = w->block.first_member;
+    nh_status status = NH_OK;
+    if (e->is_family && !w->family) {
+        pthread_mutex_lock(&e->making);
+        status = nh_ensemble_family(e, &w->family, report);
+        pthread_mutex_unlock(&e->making);
+    }
+    *machine = w->family && nh_ensemble_take_machine(e, w->family, member) != NH_UNLIKE ? OF_FAMILY
+               : e->varies_machines || e->is_family                                     ? member
+                                                    : nh_combination_of(e, member);
+    if (e->is_family && *machine != OF_FAMILY)
+        w->block.members = 1;
+    return status;
+}
+
+static nh_status open_run(nh_worker *w, int64_t machine, nh_report *report)
+{
+    nh_ensemble *e = w->e;
+    const bool many = machine == OF_FAMILY || !e->is_family;
+    nh_status status = NH_OK;
+    if (w->machine == OF_FAMILY)
+        put_aside(w);
+    else if (machine == OF_FAMILY && w->aside.run) {
+        take_back(w);
+        return NH_OK;
+    } else
+        close_run(w);
+    if (machine == OF_FAMILY)
+        w->system = nh_family_system(w->family);
+    else
+        status = nh_ensemble_open(e, w->block.first_member, &w->system, report);
     if (status != NH_OK)
         return status;
     /* `auto` considers all the steps for which this run will be used */
-    const double blocks = e->varies_machines ? 1 : (double)e->blocks_each;
+    const double blocks =
+        many && !(e->varies_machines && !e->is_family) ? (double)e->blocks_each : 1;
     double steps = (double)e->simulation->how.steps * blocks;
     nh_run_options options = nh_simulation_stepping(
         e->simulation, steps < 9e15 ? (int64_t)steps : INT64_C(9000000000000000));
-    options.members = e->width;
+    options.members = many ? e->width : 1;
     options.user = w;
     options.stop = is_to_stop;
     options.until = e->simulation->how.until;
@@ -103,11 +155,11 @@ static nh_status open_run(nh_worker *w, nh_report *report)
     status = nh_run_create_choice(&w->run, w->system, &e->choice, &options, report);
     pthread_mutex_unlock(&e->making);
     if (status == NH_OK)
-        status = nh_measure_create(&w->measure, w->system, e->width > 1 && !options.until,
+        status = nh_measure_create(&w->measure, w->system, options.members > 1 && !options.until,
                                    e->wants_rows, report);
     if (status == NH_OK)
         status = nh_ensemble_start_lanes(e, w->system, &w->starts, report);
-    w->machine = status == NH_OK ? machine_of(w) : -1;
+    w->machine = status == NH_OK ? machine : -1;
     return status;
 }
 
@@ -148,8 +200,7 @@ static nh_status start_member(nh_worker *w, int index, nh_report *report)
     double *q = (double *)w->member[index].q, *v = (double *)w->member[index].v;
     nh_status status = NH_OK;
     if (!w->starts || !w->found[index]) /* one by one; it says why there is none */
-        status =
-            nh_ensemble_start(e, w->system, &w->block, w->block.first_start + index, q, v, report);
+        status = nh_ensemble_start(e, w->system, w->block.first_member + index, q, v, report);
     if (status == NH_OK)
         status = nh_run_start(w->run, index, e->simulation->how.t0, q, v, report);
     return status;
@@ -180,28 +231,37 @@ static void prepare_members(nh_worker *w)
     for (int i = 0; i < w->block.members * s->user_velocities; i++)
         w->v[i] = NAN;
     for (int i = 0; i < w->block.members; i++)
-        w->member[i] = (nh_member){.member = w->block.first_member + i,
-                                   .combination = w->block.combination,
-                                   .t = w->e->simulation->how.t0,
-                                   .first_energy = NAN,
-                                   .event = -1,
-                                   .q = w->q + i * s->coordinates,
-                                   .v = w->v + i * s->user_velocities};
+        w->member[i] =
+            (nh_member){.member = w->block.first_member + i,
+                        .combination = nh_combination_of(w->e, w->block.first_member + i),
+                        .t = w->e->simulation->how.t0,
+                        .first_energy = NAN,
+                        .event = -1,
+                        .q = w->q + i * s->coordinates,
+                        .v = w->v + i * s->user_velocities};
     w->alive = w->block.members;
 }
 
 static nh_status start_block(nh_worker *w, nh_report *report)
 {
     nh_report why;
-    nh_status status = NH_OK;
+    int64_t machine;
+    nh_status status = choose_machine(w, &machine, &why);
     prepare_members(w);
-    if (w->machine != machine_of(w))
-        status = open_run(w, &why);
+    if (status == NH_OK && w->machine != machine)
+        status = open_run(w, machine, &why);
     const bool built = status == NH_OK;
     if (built && w->starts)
-        nh_start_lanes_find(w->starts, (uint64_t)w->block.first_start, w->block.members, w->q, w->v,
-                            w->found);
+        nh_start_lanes_find(w->starts, (uint64_t)nh_start_of(w->e, w->block.first_member),
+                            w->block.members, w->q, w->v, w->found);
     for (int i = 0; i < w->block.members; i++) {
+        if (machine == OF_FAMILY && i > 0 &&
+            nh_ensemble_take_machine(w->e, w->family, w->block.first_member + i) == NH_UNLIKE) {
+            w->alive -= w->block.members - i;
+            w->block.members = i; /* the next one begins the next section */
+        }
+        if (i == w->block.members)
+            break;
         if (built)
             status = start_member(w, i, &why);
         if (status == NH_OK)
@@ -214,7 +274,7 @@ static nh_status start_block(nh_worker *w, nh_report *report)
         }
         lose(w, i, status, &why);
     }
-    for (int i = w->block.members; built && i < w->e->width; i++)
+    for (int i = w->block.members; built && i < w->run->members; i++)
         nh_run_retire(w->run, i);
     if (built)
         w->run->numbering = w->block.first_member;
@@ -396,6 +456,10 @@ static bool make_room(nh_worker *w)
 void nh_worker_free(nh_worker *w)
 {
     close_run(w);
+    if (w->aside.run)
+        take_back(w);
+    close_run(w);
+    nh_family_free(w->family);
     free(w->statistic);
     free(w->member);
     free(w->found);
@@ -422,39 +486,46 @@ static bool tell(nh_worker *w)
         nh_ensemble_note_doubts(e, w->block.first_member, w->run);
     while (e->wants_members && !e->stop && !e->halt && e->reported != w->block.order)
         pthread_cond_wait(&e->changed, &e->lock);
+    const bool last = w->block.first_member + w->block.members == w->end;
     const bool go_on = !e->stop && (!e->halt || !e->wants_members || e->reported == w->block.order);
     for (int i = 0; e->wants_members && go_on && !e->stop && i < w->block.members; i++) {
         nh_status status = nh_ensemble_take_member(e, w->member + i, &report);
         if (status != NH_OK)
             nh_ensemble_stop(e, w->block.order, status, &report);
     }
-    e->reported += go_on;
+    e->reported += go_on && last;
     pthread_cond_broadcast(&e->changed);
     pthread_mutex_unlock(&e->lock);
     return go_on;
 }
 
-/* Begins a block, or one that a checkpoint left unfinished. */
-static nh_status begin_block(nh_worker *w, nh_report *report)
+/* Begins a section of a block, or one that a checkpoint left unfinished. */
+static nh_status begin_section(nh_worker *w, nh_report *report)
 {
+    nh_pack p = {.data = w->saved.bytes, .size = w->saved.size};
+    const int64_t left = w->saved.bytes ? nh_unpack_integer(&p) : w->block.members;
     w->records = 0;
     w->next_record = 0;
+    if (left < 1 || left > w->block.members)
+        return nh_fail(report, NH_BAD_ARGUMENT,
+                       "the checkpoint is damaged: a block has %lld members left", (long long)left);
+    w->block.first_member += w->block.members - left;
+    w->block.members = (int)left;
     nh_status status = start_block(w, report);
-    if (status == NH_OK && w->saved.bytes) {
-        nh_pack p = {.data = w->saved.bytes, .size = w->saved.size};
+    if (status == NH_OK && w->saved.bytes)
         status = nh_worker_unpack(&p, w, report);
-    }
+    w->saved = (nh_piece){0};
     w->first_record = w->next_record;
     w->begun = status == NH_OK;
     return status;
 }
 
 /* From where it is to its end; false if it did not get there. */
-static bool do_block(nh_worker *w)
+static bool do_section(nh_worker *w)
 {
     nh_ensemble *e = w->e;
     nh_report report;
-    nh_status status = w->begun ? NH_OK : begin_block(w, &report);
+    nh_status status = w->begun ? NH_OK : begin_section(w, &report);
     while (status == NH_OK && w->next_record < e->records) {
         int64_t r = w->next_record;
         if (!advance_to(w, nh_ensemble_record_step(e, r)))
@@ -472,6 +543,19 @@ static bool do_block(nh_worker *w)
     return status == NH_OK && tell(w);
 }
 
+/* Sections are as long as the machines of consecutive members are of the family. */
+static bool do_block(nh_worker *w)
+{
+    while (do_section(w)) {
+        w->block.first_member += w->block.members;
+        w->block.members = (int)(w->end - w->block.first_member);
+        w->begun = false;
+        if (w->block.members == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Takes first what a checkpoint left unfinished, then new blocks. */
 static bool take(nh_worker *w)
 {
@@ -485,6 +569,7 @@ static bool take(nh_worker *w)
         bool left = item < e->unfinished;
         int64_t number = left ? e->leftover[item].number : e->begun + item - e->unfinished;
         w->block = nh_ensemble_block(e, number);
+        w->end = w->block.first_member + w->block.members;
         w->block.order = e->handed++;
         if (left)
             w->saved = e->leftover[item].piece;

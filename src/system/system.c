@@ -412,6 +412,9 @@ nh_status nh_system_tape(const nh_tape **out, const nh_system *system, nh_fn fn,
     *out = __atomic_load_n(&own->tape[fn], __ATOMIC_ACQUIRE);
     if (*out)
         return NH_OK;
+    if (own->closed)
+        return nh_fail(report, NH_NOT_APPLICABLE, "%s is not derived for machines that differ",
+                       nh_fn_name[fn]);
     pthread_mutex_lock(&own->lock);
     if (!own->tape[fn]) {
         nh_tape *made;

@@ -22,7 +22,9 @@ struct nh_system {
     nh_facts facts;
     nh_remarks remarks;      /* about the model */
     const double *parameter; /* of one with named parameters: their present values, instead of those
-                                with which it was built; or NULL */
+                                with which it was built; of one for several machines (family.h): the
+                                numbers of the present one; or NULL */
+    bool closed;             /* no more functions are derived */
     pthread_mutex_t lock;
     nh_tape *tape[NH_FN_COUNT];
     nh_tape *drawing;       /* the channels of the model's drawing (drawn.c) */
