@@ -2,7 +2,7 @@
  * share powers and reciprocals, and sine and cosine of one argument are computed together. */
 #include "code/tape.h"
 
-#include "model/recording.h"
+#include "model/lineage.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -93,10 +93,10 @@ static uint32_t unknown_number(lowering *w, uint32_t argument)
 static uint32_t constant(lowering *w, double x)
 {
     nh_tape *t = w->tape;
-    nh_recording *recording = nh_labels_recording(nh_graph_labels(w->g));
-    nh_recorded_number number;
-    if (recording && nh_recording_find(recording, x, &number))
-        return unknown_number(w, nh_recording_argument(recording, number));
+    nh_lineage *lineage = nh_labels_lineage(nh_graph_labels(w->g));
+    nh_descendant number;
+    if (lineage && nh_lineage_find(lineage, x, &number))
+        return unknown_number(w, nh_lineage_argument(lineage, number));
     /* There are usually few distinct constants; only the most recent ones are searched. */
     for (size_t i = t->constants, looked = 0; i-- > 0 && looked < 64; looked++)
         if (t->constant[i] == x)

@@ -356,7 +356,7 @@ static nh_value expand_reaction(nh_expander *x, const nh_ast *ast)
 /* As it was written; a name is that of pi or of deg. */
 static nh_value literal(nh_expander *x, const nh_ast *ast)
 {
-    if (!x->labels || nh_labels_recording(x->labels))
+    if (!x->labels || nh_labels_lineage(x->labels))
         return nh_number_value(ast->number);
     if (ast->digits)
         return nh_number_value(nh_label_literal(x->labels, ast->digits));

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "model/graph.h"
-#include "model/recording.h"
+#include "model/lineage.h"
 
 #ifdef NH_HAVE_PRECISE
 typedef struct entry {
@@ -18,25 +18,25 @@ typedef double entry; /* there are none */
 #endif
 
 struct nh_labels {
-    nh_recording *recording; /* the only kind without a table; or NULL */
-    entry *table;            /* open addressing */
+    nh_lineage *lineage; /* the only kind without a table; or NULL */
+    entry *table;        /* open addressing */
     size_t size, used;
     bool failed;
 };
 
-/* ---- labels of recorded numbers ---- */
+/* ---- labels of such numbers ---- */
 
-nh_labels *nh_labels_record(nh_recording *recording)
+nh_labels *nh_labels_descend(nh_lineage *lineage)
 {
     nh_labels *labels = calloc(1, sizeof *labels);
     if (labels)
-        labels->recording = recording;
+        labels->lineage = lineage;
     return labels;
 }
 
-nh_recording *nh_labels_recording(const nh_labels *labels)
+nh_lineage *nh_labels_lineage(const nh_labels *labels)
 {
-    return labels ? labels->recording : NULL;
+    return labels ? labels->lineage : NULL;
 }
 
 void nh_labels_free(nh_labels *labels)
@@ -48,7 +48,7 @@ void nh_labels_free(nh_labels *labels)
 
 bool nh_labels_failed(const nh_labels *labels)
 {
-    return labels && (labels->recording ? nh_recording_failed(labels->recording) : labels->failed);
+    return labels && (labels->lineage ? nh_lineage_failed(labels->lineage) : labels->failed);
 }
 
 /* ---- labels of precise numbers ---- */
@@ -94,9 +94,8 @@ static entry *find(const nh_labels *l, double label)
 
 static void grow(nh_labels *l)
 {
-    nh_labels larger = {.table = calloc(2 * l->size, sizeof *l->table),
-                        .size = 2 * l->size,
-                        .used = l->used};
+    nh_labels larger = {
+        .table = calloc(2 * l->size, sizeof *l->table), .size = 2 * l->size, .used = l->used};
     if (!larger.table) {
         l->failed = true;
         return;
@@ -194,8 +193,8 @@ static nh_precise power(nh_precise a, nh_precise p)
 
 double nh_label_operation(nh_labels *l, nh_operation operation, double label_a, double label_b)
 {
-    if (l->recording)
-        return nh_record_operation(l->recording, (int)operation, label_a, label_b);
+    if (l->lineage)
+        return nh_lineage_operation(l->lineage, (int)operation, label_a, label_b);
     const nh_precise a = nh_label_value(l, label_a), b = nh_label_value(l, label_b);
     switch (operation) {
     case NH_PLUS:
@@ -234,8 +233,8 @@ static nh_precise value_of(int function, nh_precise a, nh_precise b)
 
 double nh_label_function(nh_labels *l, int function, double a, double b)
 {
-    if (l->recording)
-        return nh_record_operation(l->recording, NH_RECORDED_FUNCTION + function, a, b);
+    if (l->lineage)
+        return nh_lineage_operation(l->lineage, NH_LINEAGE_FUNCTION + function, a, b);
     const nh_precise x = nh_label_value(l, a), y = nh_label_value(l, b);
     return label_of(l, value_of(function, x, y));
 }
@@ -264,12 +263,12 @@ nh_labels *nh_labels_create(void)
 
 double nh_label_operation(nh_labels *labels, nh_operation operation, double a, double b)
 {
-    return nh_record_operation(labels->recording, (int)operation, a, b);
+    return nh_lineage_operation(labels->lineage, (int)operation, a, b);
 }
 
 double nh_label_function(nh_labels *labels, int function, double a, double b)
 {
-    return nh_record_operation(labels->recording, NH_RECORDED_FUNCTION + function, a, b);
+    return nh_lineage_operation(labels->lineage, NH_LINEAGE_FUNCTION + function, a, b);
 }
 
 /* There are no labels that these could be called with. */

@@ -14,14 +14,14 @@
 #include "base/precise.h"
 
 typedef struct nh_labels nh_labels;
-typedef struct nh_recording nh_recording; /* recording.h */
+typedef struct nh_lineage nh_lineage; /* lineage.h */
 
 /* NULL if out of memory, or if there are no such numbers. */
 nh_labels *nh_labels_create(void);
-/* Labels of the other kind: doubles that stand for what is computed from parameters (recording.h).
- * They have the values of doubles. The recording remains the caller's. */
-nh_labels *nh_labels_record(nh_recording *recording);
-nh_recording *nh_labels_recording(const nh_labels *labels); /* NULL: there is none */
+/* Labels of the other kind: doubles that stand for what is computed from parameters (lineage.h).
+ * They have the values of doubles. The lineage remains the caller's. */
+nh_labels *nh_labels_descend(nh_lineage *lineage);
+nh_lineage *nh_labels_lineage(const nh_labels *labels); /* NULL: there is none */
 void nh_labels_free(nh_labels *labels);
 /* Out of memory since it was created: labels may stand for the wrong numbers. */
 bool nh_labels_failed(const nh_labels *labels);

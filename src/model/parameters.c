@@ -5,7 +5,7 @@
 #include "base/status.h"
 #include "model/arithmetic.h"
 #include "model/input_signals.h"
-#include "model/recording.h"
+#include "model/lineage.h"
 #include "model/suggest.h"
 #include "model/vector.h"
 
@@ -171,9 +171,9 @@ static void set_parameter(nh_builder *b, const nh_symbol *symbol, const setting 
         char *name = nh_member_name(b, symbol, family.low + i, "");
         if (b->x.status)
             return;
-        nh_recording *recording = nh_labels_recording(b->x.labels);
+        nh_lineage *lineage = nh_labels_lineage(b->x.labels);
         const double number =
-            recording ? nh_recording_parameter(recording, name, value.number) : value.number;
+            lineage ? nh_lineage_parameter(lineage, name, value.number) : value.number;
         b->built->parameter[p->parameters] = number;
         p->parameter[p->parameters++] = (nh_named_value){name, number};
     }

@@ -414,18 +414,17 @@ static void build(nh_builder *b, const char *const *settings, size_t setting_cou
 
 static nh_status build_problem(nh_problem **out, const nh_model *model, nh_build_kind kind,
                                const char *const *settings, size_t setting_count,
-                               const nh_hold *hold, nh_recording *recording, nh_report *report)
+                               const nh_hold *hold, nh_lineage *lineage, nh_report *report)
 {
     *out = NULL;
     nh_built *built = calloc(1, sizeof *built);
     if (!built)
         return nh_fail_memory(report);
-    if (kind == NH_BUILD_PRECISE || kind == NH_BUILD_RECORDED) {
-        built->labels = recording ? nh_labels_record(recording) : nh_labels_create();
+    if (kind == NH_BUILD_PRECISE || kind == NH_BUILD_DESCENT) {
+        built->labels = lineage ? nh_labels_descend(lineage) : nh_labels_create();
         if (!built->labels) {
             free(built);
-            return recording || nh_have_precise() ? nh_fail_memory(report)
-                                                  : nh_fail_precise(report);
+            return lineage || nh_have_precise() ? nh_fail_memory(report) : nh_fail_precise(report);
         }
     }
     nh_builder b = {.model = model,
@@ -463,15 +462,15 @@ nh_status nh_problem_build_precise(nh_problem **out, const nh_model *model,
     return build_problem(out, model, NH_BUILD_PRECISE, settings, setting_count, NULL, NULL, report);
 }
 
-nh_status nh_problem_build_recorded(nh_problem **out, const nh_model *model,
-                                    const char *const *settings, size_t setting_count,
-                                    nh_recording *recording, nh_report *report)
+nh_status nh_problem_build_descent(nh_problem **out, const nh_model *model,
+                                   const char *const *settings, size_t setting_count,
+                                   nh_lineage *lineage, nh_report *report)
 {
-    return build_problem(out, model, NH_BUILD_RECORDED, settings, setting_count, NULL, recording,
+    return build_problem(out, model, NH_BUILD_DESCENT, settings, setting_count, NULL, lineage,
                          report);
 }
 
-void nh_problem_end_recording(nh_problem *problem, nh_visit_number *visit, void *self)
+void nh_problem_end_descent(nh_problem *problem, nh_visit_number *visit, void *self)
 {
     nh_built *built = (nh_built *)problem;
     nh_graph_end_labels(problem->graph, visit, self);

@@ -252,13 +252,13 @@ typedef struct nh_problem {
 } nh_problem;
 
 /* Parameters are numbers; or keep their names (nh_problem_build_named); or are numbers, like all of
- * the problem, with 34 digits (labels.h); or numbers of which it is recorded what follows from them
- * (recording.h). Only the first has a drawing. */
+ * the problem, with 34 digits (labels.h); or numbers of which it is noted what follows from them
+ * (lineage.h). Only the first has a drawing. */
 typedef enum nh_build_kind {
     NH_BUILD_NUMBERS,
     NH_BUILD_NAMED,
     NH_BUILD_PRECISE,
-    NH_BUILD_RECORDED
+    NH_BUILD_DESCENT
 } nh_build_kind;
 
 /* Each of `settings` is "NAME=EXPRESSION". */
@@ -275,15 +275,15 @@ nh_status nh_problem_build_named(nh_problem **out, const nh_model *model,
 nh_status nh_problem_build_precise(nh_problem **out, const nh_model *model,
                                    const char *const *settings, size_t setting_count,
                                    nh_report *report);
-/* The same as nh_problem_build, and what follows from the parameters of the recording, which
- * outlives the problem, is recorded. `settings` give these parameters their first values. */
-nh_status nh_problem_build_recorded(nh_problem **out, const nh_model *model,
-                                    const char *const *settings, size_t setting_count,
-                                    nh_recording *recording, nh_report *report);
+/* The same as nh_problem_build, and what follows from the parameters of the lineage, which
+ * outlives the problem, is noted there. `settings` give these parameters their first values. */
+nh_status nh_problem_build_descent(nh_problem **out, const nh_model *model,
+                                   const char *const *settings, size_t setting_count,
+                                   nh_lineage *lineage, nh_report *report);
 /* When nothing is derived any more: calls `visit` with every number that the graph and the
- * parameters have, where it may be changed; from then on numbers are not recorded. */
+ * parameters have, where it may be changed; from then on nothing is noted. */
 typedef void nh_visit_number(void *self, double *number);
-void nh_problem_end_recording(nh_problem *problem, nh_visit_number *visit, void *self);
+void nh_problem_end_descent(nh_problem *problem, nh_visit_number *visit, void *self);
 /* One mode: hold[items]. */
 nh_status nh_problem_build_mode(nh_problem **out, const nh_model *model,
                                 const char *const *settings, size_t setting_count,

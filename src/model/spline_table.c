@@ -158,7 +158,7 @@ nh_value nh_expand_table(nh_expander *x, const nh_ast *call)
 {
     nh_value at = nh_expand_single(x, call->child);
     spline s;
-    if (x->labels && !nh_labels_recording(x->labels))
+    if (x->labels && !nh_labels_lineage(x->labels))
         FAIL(x, call->place, "tables have no more than 16 digits; this run needs 34");
     if (!read_symbol(x, call->symbol, &s))
         return zero;

@@ -163,7 +163,7 @@ static nh_status prepare(nh_ensemble *e, nh_report *report)
     if (status == NH_OK)
         status = nh_simulation_choose_section(s, report);
     if (status == NH_OK)
-        status = nh_ensemble_find_family(e, report);
+        status = nh_ensemble_find_fleet(e, report);
     if (status != NH_OK)
         return status;
     e->width = nh_ensemble_width(e);
@@ -213,7 +213,7 @@ void nh_ensemble_free(nh_ensemble *e)
     pthread_cond_destroy(&e->changed);
     nh_system_free(e->own);
     nh_system_free(e->nominal);
-    nh_family_free(e->family);
+    nh_fleet_free(e->fleet);
     free(e->point);
     for (int i = 0; i < e->unfinished; i++)
         nh_bytes_free(e->leftover[i].piece.bytes);

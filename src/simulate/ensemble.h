@@ -10,7 +10,7 @@
 #include "run/measure.h"
 #include "simulate/simulation.h"
 #include "simulate/start_lanes.h"
-#include "system/family.h"
+#include "system/fleet.h"
 
 enum { NH_FAILURES_KEPT = 100 };
 
@@ -24,7 +24,7 @@ typedef struct nh_leftover { /* a block that a checkpoint left unfinished */
     nh_piece piece;
 } nh_leftover;
 
-/* A block is a run of members: of one combination, unless machines are a family. */
+/* A block is a run of members: of one combination, unless machines are a fleet. */
 typedef struct nh_block {
     int64_t number, first_member;
     int64_t order; /* its position among the blocks that this process took */
@@ -40,7 +40,7 @@ struct nh_ensemble {
     const nh_system *system;
     nh_choice choice;
     int64_t combinations, each, members; /* each: number of starts per combination */
-    int64_t stretch; /* blocks are cut from so many members: each, or all of a family */
+    int64_t stretch; /* blocks are cut from so many members: each, or all of a fleet */
     int part, parts;
     int width; /* members of a full block */
     int64_t blocks_each;
@@ -49,9 +49,9 @@ struct nh_ensemble {
     int columns;
     bool wants_rows, wants_members; /* someone does */
     bool varies_machines, varies_starts;
-    bool is_family;    /* machines of different parameters run side by side: kin.c */
-    nh_family *family; /* for the first thread that asks for one */
-    double *point;     /* [points][section columns] of the section, sorted when they are read */
+    bool is_fleet;   /* machines of different parameters run side by side: fleets.c */
+    nh_fleet *fleet; /* for the first thread that asks for one */
+    double *point;   /* [points][section columns] of the section, sorted when they are read */
     int64_t points, point_room;
     bool sorted;
     double energy; /* energy of random starts if it is the same for all combinations, else NaN */
@@ -110,8 +110,8 @@ struct nh_worker {
     nh_start_lanes *starts; /* of many members at a time, or NULL */
     bool *found;            /* which of them were found */
     nh_measure measure;
-    nh_family *family;
-    struct { /* what runs the members of the family, while one that does not belong to it runs */
+    nh_fleet *fleet;
+    struct { /* what runs the members of the fleet, while one that does not belong to it runs */
         nh_run *run;
         nh_measure measure;
     } aside;
@@ -176,17 +176,17 @@ static inline int64_t nh_start_of(const nh_ensemble *e, int64_t member)
 /* Builds the system of a combination, with the parameters of a start unless that is negative. */
 nh_status nh_ensemble_build(const nh_ensemble *e, int64_t combination, int64_t start,
                             nh_system **out, nh_report *report);
-/* The system of a member that does not belong to the family, to be freed by the caller unless it is
+/* The system of a member that does not belong to the fleet, to be freed by the caller unless it is
  * e->system. */
 nh_status nh_ensemble_open(const nh_ensemble *e, int64_t member, const nh_system **out,
                            nh_report *report);
 void nh_ensemble_close(const nh_ensemble *e, const nh_system *system);
 
-/* kin.c: whether the machines of the members are a family, e->is_family; one for a thread of its
- * own; the machine of a member, which may not belong to the family. */
-nh_status nh_ensemble_find_family(nh_ensemble *e, nh_report *report);
-nh_status nh_ensemble_family(nh_ensemble *e, nh_family **out, nh_report *report);
-nh_likeness nh_ensemble_take_machine(const nh_ensemble *e, nh_family *family, int64_t member);
+/* fleets.c: whether the machines of the members are a fleet, e->is_fleet; one for a thread of its
+ * own; the machine of a member, false if it has a system of its own. */
+nh_status nh_ensemble_find_fleet(nh_ensemble *e, nh_report *report);
+nh_status nh_ensemble_fleet(nh_ensemble *e, nh_fleet **out, nh_report *report);
+bool nh_ensemble_take_machine(const nh_ensemble *e, nh_fleet *fleet, int64_t member);
 
 /* The start of a member. */
 nh_status nh_ensemble_start(const nh_ensemble *e, const nh_system *system, int64_t member,

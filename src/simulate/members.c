@@ -48,7 +48,7 @@ static int64_t whole_groups(int64_t members, int64_t most)
  * at least one block. */
 int nh_ensemble_width(const nh_ensemble *e)
 {
-    if (e->varies_machines && !e->is_family) /* a run has one system */
+    if (e->varies_machines && !e->is_fleet) /* a run has one system */
         return 1;
     int64_t several = (int64_t)e->parts * nh_ranks_count(e->simulation);
     int64_t shares = several > 1 ? several * USUAL_THREADS : e->threads;
@@ -155,7 +155,7 @@ nh_status nh_ensemble_start_lanes(const nh_ensemble *e, const nh_system *system,
     const nh_simulation_options *o = &e->simulation->options;
     const size_t n = (size_t)system->coordinates, k = (size_t)system->user_velocities;
     *out = NULL;
-    if (o->starts != NH_STARTS_RANDOM || e->varies_machines || e->is_family)
+    if (o->starts != NH_STARTS_RANDOM || e->varies_machines || e->is_fleet)
         return NH_OK;
     double energy, *centre = malloc((n + k + 1) * sizeof *centre);
     nh_status status = centre ? random_centre(e, system, centre, centre + n, &energy, report)

@@ -53,8 +53,8 @@ static int note_event(void *user, const nh_event *event)
 
 /* ---- a system and a run ---- */
 
-/* The machines of a family have this number, others that of their first member or combination. */
-enum { OF_FAMILY = -2 };
+/* The machines of a fleet have this number, others that of their first member or combination. */
+enum { OF_FLEET = -2 };
 
 static void close_run(nh_worker *w)
 {
@@ -73,13 +73,13 @@ static void close_run(nh_worker *w)
     w->measure = (nh_measure){0};
     nh_run_free(w->run);
     w->run = NULL;
-    if (!w->family || w->system != nh_family_system(w->family))
+    if (!w->fleet || w->system != nh_fleet_system(w->fleet))
         nh_ensemble_close(w->e, w->system);
     w->system = NULL;
     w->machine = -1;
 }
 
-/* Keeps the run of the family while a member that does not belong to it is advanced. */
+/* Keeps the run of the fleet while a member that does not belong to it is advanced. */
 static void put_aside(nh_worker *w)
 {
     w->aside.run = w->run;
@@ -95,28 +95,28 @@ static void take_back(nh_worker *w)
     close_run(w);
     w->run = w->aside.run;
     w->measure = w->aside.measure;
-    w->system = nh_family_system(w->family);
-    w->machine = OF_FAMILY;
+    w->system = nh_fleet_system(w->fleet);
+    w->machine = OF_FLEET;
     w->aside.run = NULL;
     w->aside.measure = (nh_measure){0};
 }
 
-/* Which of the systems of the ensemble the members of a section have: those of a family take the
+/* Which of the systems of the ensemble the members of a section have: those of a fleet take the
  * present machine of the worker's own. */
 static nh_status choose_machine(nh_worker *w, int64_t *machine, nh_report *report)
 {
     nh_ensemble *e = w->e;
     const int64_t member = w->block.first_member;
     nh_status status = NH_OK;
-    if (e->is_family && !w->family) {
+    if (e->is_fleet && !w->fleet) {
         pthread_mutex_lock(&e->making);
-        status = nh_ensemble_family(e, &w->family, report);
+        status = nh_ensemble_fleet(e, &w->fleet, report);
         pthread_mutex_unlock(&e->making);
     }
-    *machine = w->family && nh_ensemble_take_machine(e, w->family, member) != NH_UNLIKE ? OF_FAMILY
-               : e->varies_machines || e->is_family                                     ? member
-                                                    : nh_combination_of(e, member);
-    if (e->is_family && *machine != OF_FAMILY)
+    *machine = w->fleet && nh_ensemble_take_machine(e, w->fleet, member) ? OF_FLEET
+               : e->varies_machines || e->is_fleet                       ? member
+                                                   : nh_combination_of(e, member);
+    if (e->is_fleet && *machine != OF_FLEET)
         w->block.members = 1;
     return status;
 }
@@ -124,24 +124,24 @@ static nh_status choose_machine(nh_worker *w, int64_t *machine, nh_report *repor
 static nh_status open_run(nh_worker *w, int64_t machine, nh_report *report)
 {
     nh_ensemble *e = w->e;
-    const bool many = machine == OF_FAMILY || !e->is_family;
+    const bool many = machine == OF_FLEET || !e->is_fleet;
     nh_status status = NH_OK;
-    if (w->machine == OF_FAMILY)
+    if (w->machine == OF_FLEET)
         put_aside(w);
-    else if (machine == OF_FAMILY && w->aside.run) {
+    else if (machine == OF_FLEET && w->aside.run) {
         take_back(w);
         return NH_OK;
     } else
         close_run(w);
-    if (machine == OF_FAMILY)
-        w->system = nh_family_system(w->family);
+    if (machine == OF_FLEET)
+        w->system = nh_fleet_system(w->fleet);
     else
         status = nh_ensemble_open(e, w->block.first_member, &w->system, report);
     if (status != NH_OK)
         return status;
     /* `auto` considers all the steps for which this run will be used */
     const double blocks =
-        many && !(e->varies_machines && !e->is_family) ? (double)e->blocks_each : 1;
+        many && !(e->varies_machines && !e->is_fleet) ? (double)e->blocks_each : 1;
     double steps = (double)e->simulation->how.steps * blocks;
     nh_run_options options = nh_simulation_stepping(
         e->simulation, steps < 9e15 ? (int64_t)steps : INT64_C(9000000000000000));
@@ -255,8 +255,8 @@ static nh_status start_block(nh_worker *w, nh_report *report)
         nh_start_lanes_find(w->starts, (uint64_t)nh_start_of(w->e, w->block.first_member),
                             w->block.members, w->q, w->v, w->found);
     for (int i = 0; i < w->block.members; i++) {
-        if (machine == OF_FAMILY && i > 0 &&
-            nh_ensemble_take_machine(w->e, w->family, w->block.first_member + i) == NH_UNLIKE) {
+        if (machine == OF_FLEET && i > 0 &&
+            !nh_ensemble_take_machine(w->e, w->fleet, w->block.first_member + i)) {
             w->alive -= w->block.members - i;
             w->block.members = i; /* the next one begins the next section */
         }
@@ -459,7 +459,7 @@ void nh_worker_free(nh_worker *w)
     if (w->aside.run)
         take_back(w);
     close_run(w);
-    nh_family_free(w->family);
+    nh_fleet_free(w->fleet);
     free(w->statistic);
     free(w->member);
     free(w->found);
@@ -543,7 +543,7 @@ static bool do_section(nh_worker *w)
     return status == NH_OK && tell(w);
 }
 
-/* Sections are as long as the machines of consecutive members are of the family. */
+/* Sections are as long as the machines of consecutive members are of the fleet. */
 static bool do_block(nh_worker *w)
 {
     while (do_section(w)) {

@@ -22,7 +22,7 @@ struct nh_system {
     nh_facts facts;
     nh_remarks remarks;      /* about the model */
     const double *parameter; /* of one with named parameters: their present values, instead of those
-                                with which it was built; of one for several machines (family.h): the
+                                with which it was built; of one for several machines (fleet.h): the
                                 numbers of the present one; or NULL */
     bool closed;             /* no more functions are derived */
     pthread_mutex_t lock;

@@ -1,5 +1,5 @@
-/* Numbers that follow from parameters: see recording.h. */
-#include "model/recording.h"
+/* Numbers that follow from parameters: see lineage.h. */
+#include "model/lineage.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@ static const double roundings = 16 * 0x1p-53; /* of a few operations, as a fract
 
 typedef struct operand {
     bool is_label;
-    nh_recorded_number label;
+    nh_descendant label;
     double plain;
 } operand;
 
@@ -36,7 +36,7 @@ typedef struct table {
     size_t size, used;
 } table;
 
-struct nh_recording {
+struct nh_lineage {
     int parameters;
     const char *const *name;
     double *given; /* [parameters][NH_WITNESSES] */
@@ -48,7 +48,7 @@ struct nh_recording {
     } * number;
     size_t numbers, number_room;
     table by_value, by_operation; /* of numbers; of entries */
-    nh_recorded_number *argument;
+    nh_descendant *argument;
     uint32_t (*argument_of)[2]; /* [numbers]: of the number and its negative, plus one */
     size_t arguments, argument_room, argument_of_room;
     table plain;
@@ -73,7 +73,7 @@ static uint64_t mixed(uint64_t h)
     return h ^ h >> 32;
 }
 
-static bool grown(nh_recording *r, void **array, size_t *room, size_t need, size_t size)
+static bool grown(nh_lineage *r, void **array, size_t *room, size_t need, size_t size)
 {
     if (need <= *room)
         return true;
@@ -89,9 +89,9 @@ static bool grown(nh_recording *r, void **array, size_t *room, size_t need, size
 }
 
 /* The slot of a key: the first for which `same` holds, or the free one. */
-typedef bool same_as(const nh_recording *r, uint32_t value, const void *sought);
+typedef bool same_as(const nh_lineage *r, uint32_t value, const void *sought);
 
-static slot *find_slot(const nh_recording *r, const table *t, uint64_t key, same_as *same,
+static slot *find_slot(const nh_lineage *r, const table *t, uint64_t key, same_as *same,
                        const void *sought)
 {
     size_t at = (size_t)mixed(key) & (t->size - 1);
@@ -102,7 +102,7 @@ static slot *find_slot(const nh_recording *r, const table *t, uint64_t key, same
 }
 
 /* Makes room for one more. */
-static bool widen(nh_recording *r, table *t)
+static bool widen(nh_lineage *r, table *t)
 {
     if (2 * (t->used + 1) <= t->size)
         return true;
@@ -128,9 +128,9 @@ static bool widen(nh_recording *r, table *t)
 
 /* ---- creation ---- */
 
-nh_recording *nh_recording_create(int parameters, const char *const *name, const double *value)
+nh_lineage *nh_lineage_create(int parameters, const char *const *name, const double *value)
 {
-    nh_recording *r = calloc(1, sizeof *r);
+    nh_lineage *r = calloc(1, sizeof *r);
     if (!r)
         return NULL;
     const size_t count = (size_t)parameters * NH_WITNESSES;
@@ -139,14 +139,14 @@ nh_recording *nh_recording_create(int parameters, const char *const *name, const
     r->given = malloc((count + 1) * sizeof *r->given);
     if (!r->given || !widen(r, &r->by_value) || !widen(r, &r->by_operation) ||
         !widen(r, &r->plain)) {
-        nh_recording_free(r);
+        nh_lineage_free(r);
         return NULL;
     }
     memcpy(r->given, value, count * sizeof *value);
     return r;
 }
 
-void nh_recording_free(nh_recording *r)
+void nh_lineage_free(nh_lineage *r)
 {
     if (!r)
         return;
@@ -163,29 +163,29 @@ void nh_recording_free(nh_recording *r)
     free(r);
 }
 
-bool nh_recording_failed(const nh_recording *r)
+bool nh_lineage_failed(const nh_lineage *r)
 {
     return r->failed;
 }
 
-bool nh_recording_is_ambiguous(const nh_recording *r)
+bool nh_lineage_is_ambiguous(const nh_lineage *r)
 {
     return r->ambiguous;
 }
 
-size_t nh_recording_numbers(const nh_recording *r)
+size_t nh_lineage_numbers(const nh_lineage *r)
 {
     return r->numbers;
 }
 
-bool nh_recording_find(const nh_recording *r, double x, nh_recorded_number *out)
+bool nh_lineage_find(const nh_lineage *r, double x, nh_descendant *out)
 {
     const slot *s = find_slot(r, &r->by_value, bits_of(fabs(x)), NULL, NULL);
-    *out = (nh_recorded_number){s->value ? s->value - 1 : 0, x < 0};
+    *out = (nh_descendant){s->value ? s->value - 1 : 0, x < 0};
     return s->value != 0;
 }
 
-/* ---- recording ---- */
+/* ---- lineage ---- */
 
 static double computed(int operation, double a, double b)
 {
@@ -198,21 +198,21 @@ static double computed(int operation, double a, double b)
         return a / b;
     case NH_TO_THE:
         return pow(a, b);
-    case NH_RECORDED_FUNCTION - 1:
+    case NH_LINEAGE_FUNCTION - 1:
         return sqrt(a);
     default:
-        return nh_function_value((nh_function)(operation - NH_RECORDED_FUNCTION), a, b);
+        return nh_function_value((nh_function)(operation - NH_LINEAGE_FUNCTION), a, b);
     }
 }
 
-static operand operand_of(const nh_recording *r, double x)
+static operand operand_of(const nh_lineage *r, double x)
 {
     operand o = {.plain = x};
-    o.is_label = nh_recording_find(r, x, &o.label);
+    o.is_label = nh_lineage_find(r, x, &o.label);
     return o;
 }
 
-static double witnessed(const nh_recording *r, operand o, int witness)
+static double witnessed(const nh_lineage *r, operand o, int witness)
 {
     const double x = o.is_label ? r->number[o.label.index].value[witness] : o.plain;
     return o.is_label && o.label.negative ? -x : x;
@@ -225,7 +225,7 @@ static bool is_close(double a, double b)
 
 /* Whether the values of a number are those of the number at a place of the table, but for
  * rounding. */
-static bool is_close_to(const nh_recording *r, double near, const double *value)
+static bool is_close_to(const nh_lineage *r, double near, const double *value)
 {
     const operand o = operand_of(r, near);
     bool close = o.is_label;
@@ -234,7 +234,7 @@ static bool is_close_to(const nh_recording *r, double near, const double *value)
     return close;
 }
 
-static bool is_rough(const nh_recording *r, const double *value)
+static bool is_rough(const nh_lineage *r, const double *value)
 {
     enum { NEIGHBOURS = 8 };
     const double whole = rint(value[0]);
@@ -251,7 +251,7 @@ static bool is_rough(const nh_recording *r, const double *value)
 }
 
 /* Adds a number with these values in the witnesses. */
-static operand add_number(nh_recording *r, const double *value)
+static operand add_number(nh_lineage *r, const double *value)
 {
     const uint64_t key = bits_of(fabs(value[0]));
     if (!widen(r, &r->by_value) ||
@@ -281,7 +281,7 @@ static double size_of(int operation, double a, double b)
 
 /* What a number with these values is: one that is known, a plain number if parameters have no
  * influence on it, or a new one. */
-static operand result_of(nh_recording *r, const double *value, const double *size, bool *is_new)
+static operand result_of(nh_lineage *r, const double *value, const double *size, bool *is_new)
 {
     const operand o = operand_of(r, value[0]);
     bool known = o.is_label || value[0] == floor(value[0]), all = true;
@@ -300,7 +300,7 @@ static operand result_of(nh_recording *r, const double *value, const double *siz
     return add_number(r, value);
 }
 
-static double add_entry(nh_recording *r, entry x, const double *value, const double *size)
+static double add_entry(nh_lineage *r, entry x, const double *value, const double *size)
 {
     x.result = result_of(r, value, size, &x.is_new);
     x.label = value[0];
@@ -309,7 +309,7 @@ static double add_entry(nh_recording *r, entry x, const double *value, const dou
     return value[0];
 }
 
-double nh_recording_parameter(nh_recording *r, const char *name, double value)
+double nh_lineage_parameter(nh_lineage *r, const char *name, double value)
 {
     for (int i = 0; i < r->parameters; i++) {
         if (strcmp(r->name[i], name) != 0)
@@ -326,14 +326,14 @@ typedef struct wanted {
     double a, b;
 } wanted;
 
-static bool is_entry(const nh_recording *r, uint32_t at, const void *sought)
+static bool is_entry(const nh_lineage *r, uint32_t at, const void *sought)
 {
     const entry *x = r->entry + at;
     const wanted *y = sought;
     return x->operation == y->operation && x->a.plain == y->a && x->b.plain == y->b;
 }
 
-double nh_record_operation(nh_recording *r, int operation, double a, double b)
+double nh_lineage_operation(nh_lineage *r, int operation, double a, double b)
 {
     const entry x = {.operation = operation, .a = operand_of(r, a), .b = operand_of(r, b)};
     /* what changes no bit needs no entry */
@@ -364,7 +364,7 @@ double nh_record_operation(nh_recording *r, int operation, double a, double b)
 
 /* ---- arguments of tapes ---- */
 
-uint32_t nh_recording_argument(nh_recording *r, nh_recorded_number number)
+uint32_t nh_lineage_argument(nh_lineage *r, nh_descendant number)
 {
     const size_t before = r->argument_of_room;
     while (r->argument_of_room < r->numbers)
@@ -383,7 +383,7 @@ uint32_t nh_recording_argument(nh_recording *r, nh_recorded_number number)
     return *known - 1;
 }
 
-size_t nh_recording_arguments(const nh_recording *r, const nh_recorded_number **out)
+size_t nh_lineage_arguments(const nh_lineage *r, const nh_descendant **out)
 {
     *out = r->argument;
     return r->arguments;
@@ -391,11 +391,11 @@ size_t nh_recording_arguments(const nh_recording *r, const nh_recorded_number **
 
 /* ---- following ---- */
 
-void nh_recording_note_plain(nh_recording *r, double x)
+void nh_lineage_note_plain(nh_lineage *r, double x)
 {
     const uint64_t key = bits_of(fabs(x));
-    nh_recorded_number ignored;
-    if (x == floor(x) || nh_recording_find(r, x, &ignored) || !widen(r, &r->plain))
+    nh_descendant ignored;
+    if (x == floor(x) || nh_lineage_find(r, x, &ignored) || !widen(r, &r->plain))
         return;
     slot *place = find_slot(r, &r->plain, key, NULL, NULL);
     if (!place->value) {
@@ -404,7 +404,7 @@ void nh_recording_note_plain(nh_recording *r, double x)
     }
 }
 
-static bool make_seen(nh_recording *r)
+static bool make_seen(nh_lineage *r)
 {
     size_t size = FIRST_SIZE;
     while (size < 2 * r->numbers)
@@ -421,7 +421,7 @@ static bool make_seen(nh_recording *r)
 }
 
 /* Whether a number of the present member equals nothing else. */
-static bool is_apart(nh_recording *r, double x)
+static bool is_apart(nh_lineage *r, double x)
 {
     const uint64_t key = bits_of(x);
     if (x == floor(x) || find_slot(r, &r->plain, key, NULL, NULL)->value)
@@ -437,16 +437,16 @@ static bool is_apart(nh_recording *r, double x)
 
 static double followed(operand o, const double *value)
 {
-    return o.is_label ? nh_recorded_value(o.label, value) : o.plain;
+    return o.is_label ? nh_descendant_value(o.label, value) : o.plain;
 }
 
-static bool is_argument(const nh_recording *r, uint32_t number)
+static bool is_argument(const nh_lineage *r, uint32_t number)
 {
     return number < r->argument_of_room && (r->argument_of[number][0] || r->argument_of[number][1]);
 }
 
 /* Takes over the result of an entry. */
-static nh_likeness follow_entry(nh_recording *r, const entry *x, const double *parameter,
+static nh_likeness follow_entry(nh_lineage *r, const entry *x, const double *parameter,
                                 double *value)
 {
     const bool given = x->operation == PARAMETER;
@@ -469,7 +469,7 @@ static nh_likeness follow_entry(nh_recording *r, const entry *x, const double *p
     return r->number[number].rough ? NH_NEARLY_LIKE : NH_UNLIKE;
 }
 
-nh_likeness nh_recording_follow(nh_recording *r, const double *parameter, double *value)
+nh_likeness nh_lineage_follow(nh_lineage *r, const double *parameter, double *value)
 {
     nh_likeness fit = NH_LIKE;
     if (r->failed || r->ambiguous || !make_seen(r))

@@ -1,6 +1,8 @@
-/* The machines of an ensemble as a family (system/family.h): members of different parameters then
+/* The machines of an ensemble as a fleet (system/fleet.h): members of different parameters then
  * run side by side, and no system is built for each. Those whose equations have another form have a
- * system and a run of their own, as all have if there is no family. */
+ * system and a run of their own, as all have if there is no fleet. All have the bits of a run with
+ * their parameters alone, except that among more than EXACT_MOST machines those that are nearly
+ * like the others (model/lineage.h) differ by round-off: systems for each would take too long. */
 #include "simulate/ensemble.h"
 
 #include <stdlib.h>
@@ -10,7 +12,7 @@
 
 /* With fewer machines, or with more starts for each, systems of their own cost less; and random
  * starts of one machine are found for many members at a time. */
-enum { MACHINES_LEAST = 32, STARTS_MOST = 16, COMPARED = 2, CANDIDATES = 100 };
+enum { MACHINES_LEAST = 32, EXACT_MOST = 500, STARTS_MOST = 16, COMPARED = 2, CANDIDATES = 100 };
 
 static int64_t count_machines(const nh_ensemble *e)
 {
@@ -37,7 +39,7 @@ static nh_fn_set functions_of(const nh_ensemble *e)
 }
 
 typedef struct ranges {
-    nh_family_range range;
+    nh_fleet_range range;
     const char **name;
     double *low, *high;
 } ranges;
@@ -60,11 +62,11 @@ static bool list_parameters(const nh_simulation *s, ranges *r)
         nh_value_bounds(s, i, r->low + used, r->high + used);
         used++;
     }
-    r->range = (nh_family_range){r->name, r->low, r->high, used};
+    r->range = (nh_fleet_range){r->name, r->low, r->high, used};
     return true;
 }
 
-nh_likeness nh_ensemble_take_machine(const nh_ensemble *e, nh_family *family, int64_t member)
+static nh_likeness take(const nh_ensemble *e, nh_fleet *fleet, int64_t member)
 {
     enum { FEW = 32 };
     const nh_simulation *s = e->simulation;
@@ -74,22 +76,28 @@ nh_likeness nh_ensemble_take_machine(const nh_ensemble *e, nh_family *family, in
     for (int i = 0; value && i < count; i++)
         if (s->sets_parameter[i])
             value[used++] = nh_value_of(s, nh_combination_of(e, member), nh_start_of(e, member), i);
-    const nh_likeness fit = value ? nh_family_take(family, value) : NH_UNLIKE;
+    const nh_likeness fit = value ? nh_fleet_take(fleet, value) : NH_UNLIKE;
     if (value != few)
         free(value);
     return fit;
 }
 
-nh_status nh_ensemble_family(nh_ensemble *e, nh_family **out, nh_report *report)
+bool nh_ensemble_take_machine(const nh_ensemble *e, nh_fleet *fleet, int64_t member)
+{
+    const nh_likeness least = count_machines(e) > EXACT_MOST ? NH_NEARLY_LIKE : NH_LIKE;
+    return take(e, fleet, member) >= least;
+}
+
+nh_status nh_ensemble_fleet(nh_ensemble *e, nh_fleet **out, nh_report *report)
 {
     ranges r = {0};
-    *out = e->family; /* made already */
-    e->family = NULL;
+    *out = e->fleet; /* made already */
+    e->fleet = NULL;
     if (*out)
         return NH_OK;
     nh_status status = NH_NO_MEMORY;
     if (list_parameters(e->simulation, &r))
-        status = nh_family_create(out, e->system, &r.range, functions_of(e), report);
+        status = nh_fleet_create(out, e->system, &r.range, functions_of(e), report);
     else
         nh_fail_memory(report);
     free(r.name);
@@ -109,13 +117,13 @@ static nh_status compare(nh_ensemble *e, bool *good, nh_report *report)
             e->members * (c % 2 ? CANDIDATES - c / 2 : c / 2 + 1) / (CANDIDATES + 2);
         nh_system *alone = NULL;
         nh_report why;
-        if (nh_ensemble_take_machine(e, e->family, member) != NH_LIKE)
+        if (take(e, e->fleet, member) != NH_LIKE)
             continue;
         const int64_t start = e->varies_machines ? nh_start_of(e, member) : -1;
         if (nh_ensemble_build(e, nh_combination_of(e, member), start, &alone, &why) != NH_OK)
             *good = false;
         else
-            status = nh_family_agrees(good, e->family, alone, report);
+            status = nh_fleet_agrees(good, e->fleet, alone, report);
         nh_system_free(alone);
         compared++;
     }
@@ -123,7 +131,7 @@ static nh_status compare(nh_ensemble *e, bool *good, nh_report *report)
     return status;
 }
 
-static bool may_be_family(const nh_ensemble *e)
+static bool may_be_fleet(const nh_ensemble *e)
 {
     const nh_simulation_options *o = &e->simulation->options;
     const bool few_starts = e->each <= STARTS_MOST && o->starts != NH_STARTS_RANDOM;
@@ -131,21 +139,21 @@ static bool may_be_family(const nh_ensemble *e)
            (e->varies_machines || few_starts);
 }
 
-nh_status nh_ensemble_find_family(nh_ensemble *e, nh_report *report)
+nh_status nh_ensemble_find_fleet(nh_ensemble *e, nh_report *report)
 {
-    if (!may_be_family(e))
+    if (!may_be_fleet(e))
         return NH_OK;
-    nh_family *made = NULL;
-    nh_status status = nh_ensemble_family(e, &made, report);
+    nh_fleet *made = NULL;
+    nh_status status = nh_ensemble_fleet(e, &made, report);
     if (status != NH_OK || !made)
         return status;
-    e->family = made;
-    status = compare(e, &e->is_family, report);
-    if (e->is_family) {
+    e->fleet = made;
+    status = compare(e, &e->is_fleet, report);
+    if (e->is_fleet) {
         e->stretch = e->members;
         return status;
     }
-    nh_family_free(e->family);
-    e->family = NULL;
+    nh_fleet_free(e->fleet);
+    e->fleet = NULL;
     return status;
 }

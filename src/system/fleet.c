@@ -1,5 +1,5 @@
-/* Families of machines: see family.h. */
-#include "system/family.h"
+/* Fleets of machines: see fleet.h. */
+#include "system/fleet.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,15 +12,15 @@
 
 enum { TRIES = 4 };
 
-typedef struct place { /* where the graph or the problem has a recorded number */
+typedef struct place { /* where the graph or the problem has such a number */
     double *at;
-    nh_recorded_number number;
+    nh_descendant number;
 } place;
 
-struct nh_family {
+struct nh_fleet {
     nh_system *system;
-    nh_recording *recording;
-    double *value; /* of all recorded numbers */
+    nh_lineage *lineage;
+    double *value; /* of all such numbers */
     double *given; /* of those that are arguments */
     place *place;
     size_t places, place_room;
@@ -36,10 +36,10 @@ static bool suits(const nh_problem *p)
 
 static void note_place(void *self, double *number)
 {
-    nh_family *f = self;
-    nh_recorded_number recorded;
-    if (!nh_recording_find(f->recording, *number, &recorded)) {
-        nh_recording_note_plain(f->recording, *number);
+    nh_fleet *f = self;
+    nh_descendant recorded;
+    if (!nh_lineage_find(f->lineage, *number, &recorded)) {
+        nh_lineage_note_plain(f->lineage, *number);
         return;
     }
     if (f->places == f->place_room) {
@@ -55,18 +55,18 @@ static void note_place(void *self, double *number)
 }
 
 /* Numbers outside of the graph, in which runs could read the values of another machine. */
-static bool has_other_numbers(const nh_family *f)
+static bool has_other_numbers(const nh_fleet *f)
 {
     const nh_problem *p = f->system->mechanics->problem;
-    nh_recorded_number ignored;
+    nh_descendant ignored;
     for (int i = 0; p->scale && i < p->coordinates + p->velocities; i++)
-        if (nh_recording_find(f->recording, p->scale[i], &ignored))
+        if (nh_lineage_find(f->lineage, p->scale[i], &ignored))
             return true;
     return false;
 }
 
 /* Functions that this model does not have are left out. */
-static nh_status derive(nh_family *f, nh_fn_set functions, nh_report *report)
+static nh_status derive(nh_fleet *f, nh_fn_set functions, nh_report *report)
 {
     nh_status status = NH_OK;
     for (int fn = 0; status != NH_NO_MEMORY && fn < NH_FN_COUNT; fn++) {
@@ -78,17 +78,17 @@ static nh_status derive(nh_family *f, nh_fn_set functions, nh_report *report)
 }
 
 /* From here on the numbers of the graph are those of one machine after the other. */
-static nh_status close(nh_family *f, nh_report *report)
+static nh_status close(nh_fleet *f, nh_report *report)
 {
-    const nh_recorded_number *argument;
-    const size_t arguments = nh_recording_arguments(f->recording, &argument);
-    f->value = calloc(nh_recording_numbers(f->recording) + 1, sizeof *f->value);
+    const nh_descendant *argument;
+    const size_t arguments = nh_lineage_arguments(f->lineage, &argument);
+    f->value = calloc(nh_lineage_numbers(f->lineage) + 1, sizeof *f->value);
     f->given = calloc(arguments + 1, sizeof *f->given);
     f->system->closed = true;
     f->system->shape.inputs = (int)arguments;
     f->system->parameter = f->given;
-    nh_problem_end_recording(f->system->mechanics->problem, note_place, f);
-    f->failed |= nh_recording_failed(f->recording) || !f->value || !f->given;
+    nh_problem_end_descent(f->system->mechanics->problem, note_place, f);
+    f->failed |= nh_lineage_failed(f->lineage) || !f->value || !f->given;
     return f->failed ? nh_fail_memory(report) : NH_OK;
 }
 
@@ -96,7 +96,7 @@ static nh_status close(nh_family *f, nh_report *report)
 
 /* Generic values: irrational shares of the ranges, other ones in every try and for every
  * parameter. */
-static void choose_witnesses(const nh_family_range *range, int try, double *value)
+static void choose_witnesses(const nh_fleet_range *range, int try, double *value)
 {
     for (int p = 0; p < range->parameters; p++)
         for (int w = 0; w < NH_WITNESSES; w++) {
@@ -108,7 +108,7 @@ static void choose_witnesses(const nh_family_range *range, int try, double *valu
         }
 }
 
-static nh_status build(nh_family *f, const nh_system *like, const nh_family_range *range,
+static nh_status build(nh_fleet *f, const nh_system *like, const nh_fleet_range *range,
                        const double *witness, nh_report *report)
 {
     const nh_problem *from = like->mechanics->problem;
@@ -128,7 +128,7 @@ static nh_status build(nh_family *f, const nh_system *like, const nh_family_rang
         status = nh_model_parse(&model, from->file, from->text, strlen(from->text), report);
     if (status == NH_OK)
         status =
-            nh_problem_build_recorded(&problem, model, setting, own + count, f->recording, report);
+            nh_problem_build_descent(&problem, model, setting, own + count, f->lineage, report);
     if (status == NH_OK)
         status = nh_system_build_on(&f->system, problem, report);
     nh_model_free(model);
@@ -137,12 +137,12 @@ static nh_status build(nh_family *f, const nh_system *like, const nh_family_rang
     return status;
 }
 
-void nh_family_free(nh_family *f)
+void nh_fleet_free(nh_fleet *f)
 {
     if (!f)
         return;
     nh_system_free(f->system);
-    nh_recording_free(f->recording);
+    nh_lineage_free(f->lineage);
     free(f->value);
     free(f->given);
     free(f->place);
@@ -150,30 +150,30 @@ void nh_family_free(nh_family *f)
 }
 
 /* One with these witnesses; NULL if that fails for any reason but memory. */
-static nh_status attempt(nh_family **out, const nh_system *like, const nh_family_range *range,
+static nh_status attempt(nh_fleet **out, const nh_system *like, const nh_fleet_range *range,
                          nh_fn_set functions, const double *witness, nh_report *report)
 {
     nh_report why;
-    nh_family *f = *out = calloc(1, sizeof *f);
+    nh_fleet *f = *out = calloc(1, sizeof *f);
     if (!f)
         return nh_fail_memory(report);
-    f->recording = nh_recording_create(range->parameters, range->name, witness);
-    nh_status status = f->recording ? build(f, like, range, witness, &why) : nh_fail_memory(&why);
+    f->lineage = nh_lineage_create(range->parameters, range->name, witness);
+    nh_status status = f->lineage ? build(f, like, range, witness, &why) : nh_fail_memory(&why);
     if (status == NH_OK)
         status = derive(f, functions, &why);
-    const bool good = status == NH_OK && !nh_recording_is_ambiguous(f->recording) &&
+    const bool good = status == NH_OK && !nh_lineage_is_ambiguous(f->lineage) &&
                       suits(f->system->mechanics->problem) && !has_other_numbers(f);
     if (good)
         status = close(f, &why);
     if (!good || status != NH_OK) {
-        nh_family_free(f);
+        nh_fleet_free(f);
         *out = NULL;
     }
     return status == NH_NO_MEMORY ? nh_fail_memory(report) : NH_OK;
 }
 
-nh_status nh_family_create(nh_family **out, const nh_system *like, const nh_family_range *range,
-                           nh_fn_set functions, nh_report *report)
+nh_status nh_fleet_create(nh_fleet **out, const nh_system *like, const nh_fleet_range *range,
+                          nh_fn_set functions, nh_report *report)
 {
     *out = NULL;
     if (!like->mechanics || !suits(like->mechanics->problem))
@@ -190,22 +190,22 @@ nh_status nh_family_create(nh_family **out, const nh_system *like, const nh_fami
 
 /* ---- one machine after the other ---- */
 
-const nh_system *nh_family_system(const nh_family *f)
+const nh_system *nh_fleet_system(const nh_fleet *f)
 {
     return f->system;
 }
 
-nh_likeness nh_family_take(nh_family *f, const double *value)
+nh_likeness nh_fleet_take(nh_fleet *f, const double *value)
 {
-    const nh_likeness fit = nh_recording_follow(f->recording, value, f->value);
+    const nh_likeness fit = nh_lineage_follow(f->lineage, value, f->value);
     if (fit == NH_UNLIKE)
         return fit;
-    const nh_recorded_number *argument;
-    const size_t arguments = nh_recording_arguments(f->recording, &argument);
+    const nh_descendant *argument;
+    const size_t arguments = nh_lineage_arguments(f->lineage, &argument);
     for (size_t i = 0; i < arguments; i++)
-        f->given[i] = nh_recorded_value(argument[i], f->value);
+        f->given[i] = nh_descendant_value(argument[i], f->value);
     for (size_t i = 0; i < f->places; i++)
-        *f->place[i].at = nh_recorded_value(f->place[i].number, f->value);
+        *f->place[i].at = nh_descendant_value(f->place[i].number, f->value);
     return fit;
 }
 
@@ -265,7 +265,7 @@ static bool are_same(const nh_tape *a, const double *given, const nh_tape *b)
     return true;
 }
 
-nh_status nh_family_agrees(bool *out, const nh_family *f, const nh_system *alone, nh_report *report)
+nh_status nh_fleet_agrees(bool *out, const nh_fleet *f, const nh_system *alone, nh_report *report)
 {
     nh_status status = NH_OK;
     *out = true;
