@@ -1,5 +1,6 @@
 /* Translates expressions of a model into expressions of a graph. */
 #include "model/arithmetic.h"
+#include "model/lineage.h"
 #include "model/vector.h"
 
 #include "base/hash.h"
@@ -469,6 +470,8 @@ nh_expr nh_fix_parameters(nh_expander *x, nh_expr expr)
 nh_value nh_expand_number(nh_expander *x, const nh_ast *ast)
 {
     nh_value value = nh_expand_single(x, ast);
+    if (nh_labels_lineage(x->labels) && !value.symbolic)
+        nh_lineage_pin(nh_labels_lineage(x->labels), value.number);
     if (!x->named || !value.symbolic || x->status)
         return value;
     return nh_as_value(x, ast, nh_fix_parameters(x, value.expr));

@@ -45,6 +45,7 @@ struct nh_lineage {
     struct number {
         double value[NH_WITNESSES]; /* positive in the first witness */
         bool rough;                 /* equal to a whole number or to another one but for rounding */
+        bool decides;               /* by its sign */
     } * number;
     size_t numbers, number_room;
     table by_value, by_operation; /* of numbers; of entries */
@@ -259,6 +260,7 @@ static operand add_number(nh_lineage *r, const double *value)
         return (operand){.plain = value[0]};
     struct number *x = r->number + r->numbers;
     x->rough = is_rough(r, value);
+    x->decides = false;
     for (int w = 0; w < NH_WITNESSES; w++)
         x->value[w] = value[0] < 0 ? -value[w] : value[w];
     slot *place = find_slot(r, &r->by_value, key, NULL, NULL);
@@ -362,6 +364,19 @@ double nh_lineage_operation(nh_lineage *r, int operation, double a, double b)
     return label;
 }
 
+void nh_lineage_decide(nh_lineage *r, double x)
+{
+    nh_descendant number;
+    if (nh_lineage_find(r, x, &number))
+        r->number[number.index].decides = true;
+}
+
+void nh_lineage_pin(nh_lineage *r, double x)
+{
+    nh_descendant ignored;
+    r->ambiguous |= nh_lineage_find(r, x, &ignored);
+}
+
 /* ---- arguments of tapes ---- */
 
 uint32_t nh_lineage_argument(nh_lineage *r, nh_descendant number)
@@ -462,8 +477,10 @@ static nh_likeness follow_entry(nh_lineage *r, const entry *x, const double *par
     const uint32_t number = x->result.label.index;
     const double own = x->result.label.negative ? -result : result;
     value[number] = own;
-    if (!(own > 0) || !isfinite(own))
+    if (!isfinite(own) || (own <= 0 && r->number[number].decides))
         return NH_UNLIKE;
+    if (own <= 0)
+        return NH_NEARLY_LIKE;
     if (!is_argument(r, number) || is_apart(r, own))
         return NH_LIKE;
     return r->number[number].rough ? NH_NEARLY_LIKE : NH_UNLIKE;

@@ -21,7 +21,8 @@ typedef struct nh_lineage nh_lineage;
 /* value[parameters][NH_WITNESSES]; the names must outlive it. NULL if out of memory. */
 nh_lineage *nh_lineage_create(int parameters, const char *const *name, const double *value);
 void nh_lineage_free(nh_lineage *r);
-/* Out of memory; or the values were not generic: two numbers were the same by chance. */
+/* Out of memory; or the values were not generic: two numbers were the same by chance, or a number
+ * has to have the value that it has here. */
 bool nh_lineage_failed(const nh_lineage *r);
 bool nh_lineage_is_ambiguous(const nh_lineage *r);
 
@@ -43,6 +44,10 @@ size_t nh_lineage_numbers(const nh_lineage *r);
  * the labels with such places, in their order. */
 uint32_t nh_lineage_argument(nh_lineage *r, nh_descendant number);
 size_t nh_lineage_arguments(const nh_lineage *r, const nh_descendant **out);
+
+/* The form of the equations depends on the sign of this number, if it is a label; on its value. */
+void nh_lineage_decide(nh_lineage *r, double x);
+void nh_lineage_pin(nh_lineage *r, double x);
 
 /* A number of the model itself, which those of members are not to equal. */
 void nh_lineage_note_plain(nh_lineage *r, double x);

@@ -4,6 +4,7 @@
 #include "model/arithmetic.h"
 #include "model/build.h"
 #include "model/graph_internal.h"
+#include "model/lineage.h"
 #include "model/vector.h"
 
 #include "base/status.h"
@@ -28,6 +29,9 @@ void nh_note_kink(nh_expander *x, const nh_ast *ast, nh_value condition)
 /* yes where c > 0, otherwise no; for single values. */
 static nh_value choose(nh_expander *x, const nh_ast *ast, nh_value c, nh_value yes, nh_value no)
 {
+    nh_lineage *lineage = nh_labels_lineage(x->labels);
+    if (lineage && !c.symbolic)
+        nh_lineage_decide(lineage, c.number);
     if (x->status || !c.symbolic)
         return x->status ? zero : c.number > 0 ? yes : no;
     nh_expr a = nh_call2(x->graph, NH_WHEN, c.expr, nh_value_expr(x, yes));

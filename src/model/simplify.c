@@ -7,6 +7,7 @@
  * function is moved out. They suffice to detect structural zeros and constant mass matrices;
  * nothing is expanded. */
 #include "model/graph_internal.h"
+#include "model/lineage.h"
 
 #include <float.h>
 #include <math.h>
@@ -442,6 +443,8 @@ nh_expr nh_call2(nh_graph *g, nh_function f, nh_expr a, nh_expr b)
     double x, y;
     if (nh_is_number(g, a, &x) && nh_is_number(g, b, &y))
         return nh_number(g, nh_function_result(g->labels, f, x, y));
+    if ((f == NH_WHEN || f == NH_UNLESS) && nh_is_number(g, a, &x) && nh_labels_lineage(g->labels))
+        nh_lineage_decide(nh_labels_lineage(g->labels), x);
     if ((f == NH_WHEN || f == NH_UNLESS) && nh_is_number(g, a, &x))
         return (x > 0) == (f == NH_WHEN) ? b : NH_ZERO;
     if ((f == NH_WHEN || f == NH_UNLESS) && b == NH_ZERO)

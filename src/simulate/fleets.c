@@ -12,7 +12,7 @@
 
 /* With fewer machines, or with more starts for each, systems of their own cost less; and random
  * starts of one machine are found for many members at a time. */
-enum { MACHINES_LEAST = 32, EXACT_MOST = 500, STARTS_MOST = 16, COMPARED = 2, CANDIDATES = 100 };
+enum { MACHINES_LEAST = 32, EXACT_MOST = 500, STARTS_MOST = 16, COMPARED = 2, SAMPLED = 100 };
 
 static int64_t count_machines(const nh_ensemble *e)
 {
@@ -105,29 +105,34 @@ nh_status nh_ensemble_fleet(nh_ensemble *e, nh_fleet **out, nh_report *report)
     return status;
 }
 
-/* Some machines are also built alone: their equations have to be the same, number by number. */
-static nh_status compare(nh_ensemble *e, bool *good, nh_report *report)
+/* A machine is also built alone: its equations have to be the same, number by number. */
+static nh_status compare(nh_ensemble *e, int64_t member, bool *good, nh_report *report)
+{
+    const int64_t start = e->varies_machines ? nh_start_of(e, member) : -1;
+    nh_system *alone = NULL;
+    nh_report why;
+    nh_status status = NH_OK;
+    *good = nh_ensemble_build(e, nh_combination_of(e, member), start, &alone, &why) == NH_OK;
+    if (*good)
+        status = nh_fleet_agrees(good, e->fleet, alone, report);
+    nh_system_free(alone);
+    return status;
+}
+
+/* Whether most machines are of the fleet, of SAMPLED ones from both ends to the middle; the first
+ * of them are compared. */
+static nh_status try_fleet(nh_ensemble *e, bool *good, nh_report *report)
 {
     nh_status status = NH_OK;
-    int compared = 0;
+    int compared = 0, fitting = 0;
     *good = true;
-    for (int c = 0; c < CANDIDATES && compared < COMPARED && *good && status == NH_OK; c++) {
-        /* near the first, near the last, and then between them */
-        const int64_t member =
-            e->members * (c % 2 ? CANDIDATES - c / 2 : c / 2 + 1) / (CANDIDATES + 2);
-        nh_system *alone = NULL;
-        nh_report why;
-        if (take(e, e->fleet, member) != NH_LIKE)
-            continue;
-        const int64_t start = e->varies_machines ? nh_start_of(e, member) : -1;
-        if (nh_ensemble_build(e, nh_combination_of(e, member), start, &alone, &why) != NH_OK)
-            *good = false;
-        else
-            status = nh_fleet_agrees(good, e->fleet, alone, report);
-        nh_system_free(alone);
-        compared++;
+    for (int i = 0; i < SAMPLED && *good && status == NH_OK; i++) {
+        const int64_t member = e->members * (i % 2 ? SAMPLED - i / 2 : i / 2 + 1) / (SAMPLED + 2);
+        if (take(e, e->fleet, member) == NH_LIKE && compared++ < COMPARED)
+            status = compare(e, member, good, report);
+        fitting += nh_ensemble_take_machine(e, e->fleet, member);
     }
-    *good = *good && compared > 0;
+    *good = *good && compared > 0 && fitting > SAMPLED * 3 / 4;
     return status;
 }
 
@@ -148,7 +153,7 @@ nh_status nh_ensemble_find_fleet(nh_ensemble *e, nh_report *report)
     if (status != NH_OK || !made)
         return status;
     e->fleet = made;
-    status = compare(e, &e->is_fleet, report);
+    status = try_fleet(e, &e->is_fleet, report);
     if (e->is_fleet) {
         e->stretch = e->members;
         return status;
