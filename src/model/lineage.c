@@ -21,7 +21,6 @@ typedef struct entry {
     int which;
     operand a, b, result;
     bool is_new;
-    double label; /* the result, as the build has it */
 } entry;
 
 enum { PARAMETER = -1, FIRST_SIZE = 256 };
@@ -44,7 +43,6 @@ struct nh_lineage {
     size_t entries, entry_room;
     struct number {
         double value[NH_WITNESSES]; /* positive in the first witness */
-        bool rough;                 /* equal to a whole number or to another one but for rounding */
         bool decides;               /* by its sign */
     } * number;
     size_t numbers, number_room;
@@ -219,38 +217,6 @@ static double witnessed(const nh_lineage *r, operand o, int witness)
     return o.is_label && o.label.negative ? -x : x;
 }
 
-static bool is_close(double a, double b)
-{
-    return fabs(a - b) <= roundings * fabs(b);
-}
-
-/* Whether the values of a number are those of the number at a place of the table, but for
- * rounding. */
-static bool is_close_to(const nh_lineage *r, double near, const double *value)
-{
-    const operand o = operand_of(r, near);
-    bool close = o.is_label;
-    for (int w = 0; close && w < NH_WITNESSES; w++)
-        close = is_close(witnessed(r, o, w), value[w]);
-    return close;
-}
-
-static bool is_rough(const nh_lineage *r, const double *value)
-{
-    enum { NEIGHBOURS = 8 };
-    const double whole = rint(value[0]);
-    bool rough = whole != 0;
-    for (int w = 0; rough && w < NH_WITNESSES; w++)
-        rough = is_close(value[w], whole);
-    double above = value[0], below = value[0];
-    for (int i = 0; !rough && i < NEIGHBOURS; i++) {
-        above = nextafter(above, INFINITY);
-        below = nextafter(below, -INFINITY);
-        rough = is_close_to(r, above, value) || is_close_to(r, below, value);
-    }
-    return rough;
-}
-
 /* Adds a number with these values in the witnesses. */
 static operand add_number(nh_lineage *r, const double *value)
 {
@@ -259,7 +225,6 @@ static operand add_number(nh_lineage *r, const double *value)
         !grown(r, (void **)&r->number, &r->number_room, r->numbers + 1, sizeof *r->number))
         return (operand){.plain = value[0]};
     struct number *x = r->number + r->numbers;
-    x->rough = is_rough(r, value);
     x->decides = false;
     for (int w = 0; w < NH_WITNESSES; w++)
         x->value[w] = value[0] < 0 ? -value[w] : value[w];
@@ -281,19 +246,43 @@ static double size_of(int operation, double a, double b)
     return operation == NH_PLUS ? fabs(a) + fabs(b) : 0;
 }
 
-/* What a number with these values is: one that is known, a plain number if parameters have no
- * influence on it, or a new one. */
+static bool all_match(const nh_lineage *r, operand o, const double *value, const double *size)
+{
+    for (int w = 0; w < NH_WITNESSES; w++)
+        if (!matches(value[w], witnessed(r, o, w), size[w]))
+            return false;
+    return true;
+}
+
+/* A plain number, on which parameters have no influence but for rounding; or one of those that are
+ * known. */
+static bool is_known(const nh_lineage *r, const double *value, const double *size, operand *out)
+{
+    enum { NEIGHBOURS = 8 };
+    const double plain[] = {rint(value[0]), value[0]};
+    for (int i = 0; i < 2; i++) {
+        *out = (operand){.plain = plain[i]};
+        if (all_match(r, *out, value, size))
+            return true;
+    }
+    double near[] = {value[0], value[0]};
+    for (int i = 0; i <= 2 * NEIGHBOURS; i++) { /* itself, above, below, further above, ... */
+        double *x = near + i % 2;
+        *x = i == 0 ? *x : nextafter(*x, i % 2 ? INFINITY : -INFINITY);
+        *out = operand_of(r, *x);
+        if (out->is_label && all_match(r, *out, value, size))
+            return true;
+    }
+    return false;
+}
+
 static operand result_of(nh_lineage *r, const double *value, const double *size, bool *is_new)
 {
-    const operand o = operand_of(r, value[0]);
-    bool known = o.is_label || value[0] == floor(value[0]), all = true;
+    operand o;
     *is_new = false;
-    for (int w = 0; w < NH_WITNESSES; w++) {
-        known = known && matches(value[w], witnessed(r, o, w), size[w]);
-        all = all && value[w] == value[0];
-    }
-    if (known || (all && !o.is_label))
+    if (is_known(r, value, size, &o))
         return o;
+    o = operand_of(r, value[0]);
     if (o.is_label || !isfinite(value[0]) || value[0] == floor(value[0])) {
         r->ambiguous = true;
         return o;
@@ -305,10 +294,9 @@ static operand result_of(nh_lineage *r, const double *value, const double *size,
 static double add_entry(nh_lineage *r, entry x, const double *value, const double *size)
 {
     x.result = result_of(r, value, size, &x.is_new);
-    x.label = value[0];
     if (grown(r, (void **)&r->entry, &r->entry_room, r->entries + 1, sizeof x))
         r->entry[r->entries++] = x;
-    return value[0];
+    return x.result.plain;
 }
 
 double nh_lineage_parameter(nh_lineage *r, const char *name, double value)
@@ -351,7 +339,7 @@ double nh_lineage_operation(nh_lineage *r, int operation, double a, double b)
         return computed(operation, a, b);
     slot *place = find_slot(r, &r->by_operation, key, is_entry, &sought);
     if (place->value)
-        return r->entry[place->value - 1].label;
+        return r->entry[place->value - 1].result.plain;
     double value[NH_WITNESSES], size[NH_WITNESSES];
     for (int w = 0; w < NH_WITNESSES; w++) {
         const double of_a = witnessed(r, x.a, w), of_b = witnessed(r, x.b, w);
@@ -481,9 +469,7 @@ static nh_likeness follow_entry(nh_lineage *r, const entry *x, const double *par
         return NH_UNLIKE;
     if (own <= 0)
         return NH_NEARLY_LIKE;
-    if (!is_argument(r, number) || is_apart(r, own))
-        return NH_LIKE;
-    return r->number[number].rough ? NH_NEARLY_LIKE : NH_UNLIKE;
+    return !is_argument(r, number) || is_apart(r, own) ? NH_LIKE : NH_UNLIKE;
 }
 
 nh_likeness nh_lineage_follow(nh_lineage *r, const double *parameter, double *value)

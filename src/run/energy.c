@@ -51,13 +51,13 @@ static int64_t after_trial(const nh_health *h, const nh_track *track, int64_t st
 /* ---- the energy ---- */
 
 /* Energies of the states of some lanes, to h->energy, and their parts at rest, to h->rest. */
-static void find_energies(nh_health *h, const engine *e, int lanes, double t, const double *state)
+static void find_energies(nh_health *h, const engine *e, int lanes, double t, const double *state,
+                          const double *u)
 {
     const double *velocity = state + h->n * lanes;
     for (int at_rest = 0; at_rest <= 1; at_rest++) {
-        const int failed =
-            e->call[NH_FN_OBSERVE](e->self, NH_FN_OBSERVE, t, state, at_rest ? h->zero : velocity,
-                                   NULL, h->observed, h->u);
+        const int failed = e->call[NH_FN_OBSERVE](
+            e->self, NH_FN_OBSERVE, t, state, at_rest ? h->zero : velocity, NULL, h->observed, u);
         for (int lane = 0; lane < lanes; lane++) {
             const double energy = failed ? NAN : h->observed[lane];
             if (!at_rest)
@@ -77,6 +77,12 @@ static void note_first_energy(nh_track *track, double energy, double rest)
     track->kinetic = track->first_kinetic = isfinite(kinetic) ? kinetic : 0;
 }
 
+/* The inputs of a group in its lanes, which do not change where these are looked at together. */
+static const double *inputs_of_group(const nh_run *run, const group *g)
+{
+    return g->block + (run->state_size - (size_t)run->system->shape.inputs) * (size_t)g->lanes;
+}
+
 /* Finds the energies of a group whose members began together, with the same bits as for each lane
  * alone; false if they have to be found one by one. A check of many members costs as much as dozens
  * of their steps, so saving half of it matters. */
@@ -91,15 +97,16 @@ static bool find_together(const nh_visit *v, const group *g)
     for (int lane = 1; lane < g->lanes; lane++)
         if (track[lane].first != track->first || isnan(track[lane].energy) != isnan(track->energy))
             return false;
+    const double *u = inputs_of_group(v->run, g);
     if (isnan(track->energy)) {
         for (int lane = 0; lane < g->lanes; lane++)
             for (int i = 0; i < 2 * h->n; i++)
                 h->first[i * g->lanes + lane] = track[lane].start[i];
-        find_energies(h, &h->wide, g->lanes, nh_health_time(v->run, track->first), h->first);
+        find_energies(h, &h->wide, g->lanes, nh_health_time(v->run, track->first), h->first, u);
         for (int lane = 0; lane < g->lanes; lane++)
             note_first_energy(track + lane, h->energy[lane], h->rest[lane]);
     }
-    find_energies(h, &h->wide, g->lanes, v->time, g->block);
+    find_energies(h, &h->wide, g->lanes, v->time, g->block, u);
     h->group = g;
     return true;
 }
@@ -114,10 +121,10 @@ static int find_energy(nh_visit *v)
     if (find_together(v, g))
         return v->member % g->lanes;
     if (isnan(track->energy)) {
-        find_energies(h, &h->engine, 1, nh_health_time(v->run, track->first), track->start);
+        find_energies(h, &h->engine, 1, nh_health_time(v->run, track->first), track->start, h->u);
         note_first_energy(track, h->energy[0], h->rest[0]);
     }
-    find_energies(h, &h->engine, 1, v->time, h->now);
+    find_energies(h, &h->engine, 1, v->time, h->now, h->u);
     return 0;
 }
 

@@ -108,7 +108,8 @@ static nh_status allocate(nh_run *run, nh_report *report)
     const nh_fn_set functions = NH_FN_BIT(OBSERVE) | (h->kinks ? NH_FN_BIT(KINKS) : 0);
     if (status == NH_OK)
         status = nh_engine_call(&h->engine, system, nh_variant_here(), 1, functions, report);
-    if (status == NH_OK && lanes > 1 && h->members >= lanes && h->inputs == 0 && system->mechanics)
+    const bool constant = system->mechanics && system->mechanics->problem->open_values == 0;
+    if (status == NH_OK && lanes > 1 && h->members >= lanes && constant)
         status =
             nh_engine_call(&h->wide, system, nh_variant_wide(), lanes, NH_FN_BIT(OBSERVE), report);
     if (status == NH_OK)

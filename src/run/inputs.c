@@ -318,8 +318,9 @@ nh_status nh_run_find_start_inputs(nh_run *run, int member, double t, const doub
     if (!in)
         return NH_OK;
     const int open = run->system->mechanics->problem->open_values;
+    const double *parameter = run->system->parameter;
     for (int i = 0; i < run->system->shape.inputs; i++)
-        in->u[i] = i < open ? 0 : run->system->parameter[i - open];
+        in->u[i] = i < open || !parameter ? 0 : parameter[i - open];
     *u = in->u;
     memcpy(in->q, q, (size_t)run->system->coordinates * sizeof *q);
     nh_inner_velocities(run->system, q, v, in->v, 1);

@@ -140,8 +140,8 @@ static bool may_be_fleet(const nh_ensemble *e)
 {
     const nh_simulation_options *o = &e->simulation->options;
     const bool few_starts = e->each <= STARTS_MOST && o->starts != NH_STARTS_RANDOM;
-    return o->model && e->system->mechanics && count_machines(e) >= MACHINES_LEAST &&
-           (e->varies_machines || few_starts);
+    return o->model && e->system->mechanics && !e->simulation->how.compose &&
+           count_machines(e) >= MACHINES_LEAST && (e->varies_machines || few_starts);
 }
 
 nh_status nh_ensemble_find_fleet(nh_ensemble *e, nh_report *report)
