@@ -1,7 +1,7 @@
 /* The picture of a model without `draw` statements, made from its coordinates: two or three lengths
- * are the place of a point that leaves a trace, with a heading if there is an angle; angles alone
- * are pendulums, rotations boxes, and other coordinates beads beside each other. Sizes in pixels
- * and arrows suit motions of any extent. */
+ * are the place of a point that leaves a trace, with a heading if there is an angle, or the axes of
+ * the body if there is a rotation; angles alone are pendulums, rotations alone boxes, and other
+ * coordinates beads beside each other. Sizes in pixels and arrows suit motions of any extent. */
 #include "model/build.h"
 #include "model/vector.h"
 
@@ -59,7 +59,47 @@ static void add_point(sketch *s, const nh_expr *at, double width)
     point->key[NH_KEY_WIDTH] = constant(s, width);
 }
 
-/* A point with its trace, and the direction of the first angle. */
+static void add_direction(sketch *s, const nh_expr *at, const nh_expr *direction, const char *name)
+{
+    nh_drawn *arrow = add(s, NH_DRAW_VELOCITY, 0);
+    if (!arrow)
+        return;
+    arrow->key[NH_KEY_AT] = vector(s, at);
+    arrow->key[NH_KEY_VECTOR] = vector(s, direction);
+    arrow->name = name;
+}
+
+/* An entry of the matrix of the unit quaternion (p, u): 1 - 2 (u_j^2 + u_k^2) on the diagonal, and
+ * 2 (u_i u_k - p u_m) or, where (i, k, m) is odd, 2 (u_i u_k + p u_m). */
+static nh_expr matrix_entry(nh_graph *g, const nh_expr *q, int i, int k)
+{
+    const nh_expr *u = q + 1;
+    const int j = (i + 1) % 3, l = (i + 2) % 3;
+    if (i == k)
+        return nh_add(
+            g, nh_number(g, 1),
+            nh_multiply(g, nh_number(g, -2),
+                        nh_add(g, nh_multiply(g, u[j], u[j]), nh_multiply(g, u[l], u[l]))));
+    const nh_expr turn = nh_multiply(g, q[0], u[3 - i - k]);
+    return nh_multiply(
+        g, nh_number(g, 2),
+        nh_add(g, nh_multiply(g, u[i], u[k]), nh_multiply(g, nh_number(g, k == j ? -1 : 1), turn)));
+}
+
+static void add_axes(sketch *s, const nh_expr *at, const nh_rotation *rotation)
+{
+    nh_graph *g = s->b->problem->graph;
+    nh_expr q[4], axis[DIMENSIONS];
+    for (int i = 0; i < 4; i++)
+        q[i] = coordinate(s, rotation->first + i);
+    for (int k = 0; k < 3 && !s->b->x.status; k++) {
+        for (int i = 0; i < 3; i++)
+            axis[i] = matrix_entry(g, q, i, k);
+        add_direction(s, at, axis, rotation->name);
+    }
+}
+
+/* A point with its trace, and the direction of the first angle or rotation. */
 static void draw_place(sketch *s)
 {
     nh_graph *g = s->b->problem->graph;
@@ -72,13 +112,10 @@ static void draw_place(sketch *s)
     if (s->angles && s->lengths == 2) {
         const nh_expr a = coordinate(s, s->angle[0]);
         const nh_expr heading[DIMENSIONS] = {nh_call(g, NH_COS, a), nh_call(g, NH_SIN, a), NH_ZERO};
-        nh_drawn *arrow = add(s, NH_DRAW_VELOCITY, 0);
-        if (!arrow)
-            return;
-        arrow->key[NH_KEY_AT] = vector(s, at);
-        arrow->key[NH_KEY_VECTOR] = vector(s, heading);
-        arrow->name = s->b->problem->coordinate_name[s->angle[0]];
+        add_direction(s, at, heading, s->b->problem->coordinate_name[s->angle[0]]);
     }
+    if (s->b->problem->rotations)
+        add_axes(s, at, s->b->problem->rotation);
     add_point(s, at, 10);
 }
 

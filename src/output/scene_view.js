@@ -90,7 +90,8 @@ class SceneCamera {
         this.follows = this.shape.at !== undefined;
         const box = state.bounds(this.follows ? all.filter((s) => s.shape !== "trace") : all, this.follows ? Math.max(1, state.frames.length) : stride);
         this.target = [0, 1, 2].map((k) => (box.low[k] + box.high[k]) / 2);
-        const extent = [0, 1, 2].map((k) => box.high[k] - box.low[k]);
+        const seen = [0, 1, 2].map((k) => box.high[k] - box.low[k]), arrows = all.some((s) => s.vector && s.scale === undefined) ? 0.6 * Math.max(...seen) : 0;
+        const extent = seen.map((x, k) => x + (state.flat && k === 2 ? 0 : arrows)); // the largest arrow is a quarter of what is seen
         this.extent = state.flat ? extent : null;
         this.width = (state.flat ? 1.15 : 1.1) * Math.max(...extent) || 2;
     }

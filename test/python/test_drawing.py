@@ -275,9 +275,22 @@ def check_forces():
     print(f"forces: {worst:.1e}")
 
 
+def check_axes():
+    """The arrows of a body that moves and turns and has no drawing are the columns of its matrix."""
+    system = nonholo.load("model a\nrotation R\ncoordinate x, y\nlagrangian (x'^2 + y'^2 + dot(body(R), body(R)))/2\nstart x' = 1\n").system()
+    place = lambda name: system.coordinates.index(name)
+    q, p = np.array([0.0] * len(system.coordinates)), np.array([0.1, -0.7, 0.5, 0.5])
+    q[[place(f"R.{i}") for i in range(4)]], q[[place("x"), place("y")]] = p, (2, 3)
+    numbers = system.drawn(q, np.zeros(len(system.velocities)), 0)
+    value = lambda key: np.array([numbers[c[0]] if isinstance(c, list) else c for c in key])
+    arrows = [s for s in system.scene["shapes"] if s["shape"] == "velocity"]
+    assert np.allclose(np.column_stack([value(s["vector"]) for s in arrows]), quaternion_matrix(p), rtol=0, atol=1e-15) and all(np.allclose(value(s["at"]), (2, 3, 0)) for s in arrows)
+
+
 def main():
     check_drawings()
     check_forces()
+    check_axes()
     for model, step in ("closed-chain", 0.01), ("rolling-coin", 0.005), ("snakeboard", 0.01):
         print("%s: %d frames, %d bytes" % (model, *check_frames(model, step=step)))
     for model, (kind, contact) in ROLLING.items():
