@@ -198,7 +198,7 @@ nh_status nh_sensitivity_begin(const nh_sensitivity *s, nh_run *run, int member,
         if (status == NH_OK && by->kind == NH_BY_INPUT && p->input[by->index].table.rows > 0)
             status = nh_tangent_vary_table(run, i, by->index, by->point, report);
     }
-    return status;
+    return status == NH_OK ? nh_tangent_prepare(run, report) : status;
 }
 
 nh_status nh_sensitivity_values(const nh_sensitivity *s, const nh_run *run, int member,

@@ -138,29 +138,36 @@ static nh_status make_engine(nh_tangent *t, const nh_run *run, const bool *varie
 
 /* The parameters by which no direction has a derivative are numbers for the engine, which makes its
  * functions about as short as those of the run. */
-static void prepare(const nh_run *run)
+nh_status nh_tangent_prepare(nh_run *run, nh_report *report)
 {
     nh_tangent *t = run->tangents;
     if (t->prepared)
-        return;
+        return NH_OK;
     const size_t open = (size_t)run->system->mechanics->problem->open_values;
     const size_t passes = (size_t)run->members * (size_t)t->passes;
-    const bool exists = t->engine.slots != NULL;
-    bool more = !exists;
+    bool more = t->engine.slots == NULL;
     for (size_t pass = 0; pass < passes; pass++) {
         const double *u =
-            t->blocks + pass * t->block_size + nh_tangent_first_input(run) * NH_DUAL_PLACES;
+            nh_tangent_number(t->blocks + pass * t->block_size, nh_tangent_first_input(run));
         for (size_t i = open; i < t->inputs; i++)
             for (int d = NH_DUAL_FIRST; d < NH_DUAL_PLACES && !t->varied[i - open]; d++)
                 if (u[i * NH_DUAL_PLACES + (size_t)d] != 0)
                     more = t->varied[i - open] = true;
     }
     t->prepared = true;
-    if (!more || make_engine(t, run, t->varied, NULL) == NH_OK)
+    return more ? make_engine(t, run, t->varied, report) : NH_OK;
+}
+
+/* The same in the middle of a run, if nobody has asked for it before: without memory the next step
+ * fails. */
+static void prepare(nh_run *run)
+{
+    engine *e = &run->tangents->engine;
+    if (run->tangents->prepared || nh_tangent_prepare(run, NULL) == NH_OK)
         return;
-    for (int fn = 0; fn < NH_FN_COUNT; fn++) /* the next step fails */
-        t->engine.call[fn] = nh_call_missing;
-    t->engine.self = &t->engine.interpreter;
+    for (int fn = 0; fn < NH_FN_COUNT; fn++)
+        e->call[fn] = nh_call_missing;
+    e->self = &e->interpreter;
 }
 
 void nh_tangent_parameters_changed(nh_run *run)
@@ -345,7 +352,7 @@ void nh_tangent_evaluate(const nh_run *run, nh_fn fn, double time, const double 
     nh_tangent *t = run->tangents;
     double *v = nh_tangent_number(block, (size_t)t->system->shape.n);
     double *u = nh_tangent_number(block, nh_tangent_first_input(run));
-    prepare(run);
+    prepare((nh_run *)run);
     nh_dual_evaluate(&t->engine, fn, t->inputs, time, moves, block, v, x, out, u);
 }
 

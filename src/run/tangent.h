@@ -142,6 +142,8 @@ size_t nh_own_room(const nh_run *run);
 int nh_take_own_step(const nh_run *run, const nh_kernel *kernel, nh_kernel_io *io, double *plain);
 /* Derivatives by parameters were set: what computes steps has to know which are not 0. */
 void nh_tangent_parameters_changed(nh_run *run);
+/* Makes it, at the latest before the first step. */
+nh_status nh_tangent_prepare(nh_run *run, nh_report *report);
 /* Arguments of the kernel for a block. */
 nh_kernel_io nh_tangent_arguments(nh_run *run, double *block, const nh_leg *leg, int64_t index);
 /* Evaluates a function at a block's state, time t with derivatives `moves` (NULL: none). */
