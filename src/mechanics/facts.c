@@ -2,6 +2,7 @@
  * is not sufficient, from values at a few points near the start. */
 #include "mechanics/mechanics.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,6 +135,35 @@ static bool vanishes(nh_mechanics *s, nh_expr e)
     return zero && seen;
 }
 
+/* Whether expressions cancel but for round-off. In a sum of them, what they have in common may have
+ * been combined, and the last digits of numbers in the text remain as a small number of its own. */
+static bool cancel(nh_mechanics *s, const nh_expr *e, int count)
+{
+    nh_probe probe;
+    double *value = malloc(((size_t)count + 1) * sizeof *value);
+    bool zero = value && nh_probe_init(&probe, s, 0, s->start, s->start + s->n);
+    if (!zero) {
+        nh_graph_fail(s->g);
+        free(value);
+        return false;
+    }
+    for (int round = 0; zero && round < nh_probe_rounds(s, NH_ROUNDS); round++) {
+        double sum = 0, size = 0;
+        nh_probe_move(&probe, round);
+        const nh_inputs at = nh_probe_point(&probe);
+        if (!nh_evaluate(s->g, e, (size_t)count, at.t, at.q, at.v, at.x, value))
+            nh_graph_fail(s->g);
+        for (int i = 0; i < count; i++) {
+            sum += value[i];
+            size += fabs(value[i]);
+        }
+        zero = fabs(sum) <= 16 * DBL_EPSILON * size; /* measured: 1 */
+    }
+    nh_probe_free(&probe);
+    free(value);
+    return zero;
+}
+
 /* power/k in a state where both are significant, rounded to the nearest twelfth; NaN: there is
  * none. */
 static double degree_of_constraint(nh_mechanics *s, nh_expr power, nh_expr k)
@@ -208,7 +238,8 @@ static bool has_impulses(const nh_mechanics *s)
 /* E' = -dL/dt + f.v + lambda.K v */
 static bool keeps_energy(nh_mechanics *s)
 {
-    nh_expr *v = malloc(((size_t)s->n + 1) * sizeof *v), power = NH_ZERO;
+    nh_expr *v = malloc((2 * (size_t)s->n + 1) * sizeof *v), power = NH_ZERO;
+    int forces = 0;
     if (!v || nh_depends(s->g, s->problem->lagrangian, NH_TIME) || has_impulses(s)) {
         if (!v)
             nh_graph_fail(s->g);
@@ -217,12 +248,14 @@ static bool keeps_energy(nh_mechanics *s)
     }
     for (int i = 0; i < s->n; i++) {
         v[i] = nh_variable(s->g, NH_V, (uint32_t)i);
-        if (s->problem->force[i] != NH_ZERO)
-            power = nh_add(s->g, power, nh_multiply(s->g, s->problem->force[i], v[i]));
+        if (s->problem->force[i] != NH_ZERO) {
+            v[s->n + forces] = nh_multiply(s->g, s->problem->force[i], v[i]);
+            power = nh_add(s->g, power, v[s->n + forces++]);
+        }
     }
     bool plain = s->facts.conservative && s->facts.autonomous && s->facts.linear;
-    bool kept =
-        vanishes(s, power) && reactions_do_no_work(s, v) && (plain || energy_stands_still(s));
+    const bool powerless = vanishes(s, power) || (forces > 1 && cancel(s, v + s->n, forces));
+    bool kept = powerless && reactions_do_no_work(s, v) && (plain || energy_stands_still(s));
     free(v);
     return kept;
 }
