@@ -416,6 +416,22 @@ static bool any_crossed(const nh_contacts *c)
     return any;
 }
 
+/* False where a mode has ended of which reactions are not determined, and no other was found: what
+ * holds more than once may begin to slip in directions that only its later motion tells. */
+static bool has_other_mode(nh_contacts *c, double *inputs, double t)
+{
+    if (any_crossed(c) || *nh_contact_number_of_all(c, inputs, NH_ALL_STALLED) == 0 ||
+        memcmp(c->hold, c->was, (size_t)c->layout.items * sizeof *c->hold) != 0)
+        return true;
+    nh_fail(
+        &c->report, NH_NOT_CONVERGED,
+        "t = %.10g: more holds than is needed, so that reactions are not determined, and how it "
+        "begins to slip could not be decided; leave out grips or contacts that follow from "
+        "others",
+        t);
+    return false;
+}
+
 bool nh_contacts_change(nh_event_walk *k, double *node, nh_contact_cause cause)
 {
     nh_run *run = k->run;
@@ -442,6 +458,8 @@ bool nh_contacts_change(nh_event_walk *k, double *node, nh_contact_cause cause)
         return fails(k, node[NODE_T]);
     }
     if (nh_contacts_decide(run, node, inputs, false, &c->report) != NH_OK)
+        return fails(k, node[NODE_T]);
+    if (cause == NH_CAUSE_WATCHED && !has_other_mode(c, inputs, node[NODE_T]))
         return fails(k, node[NODE_T]);
     nh_contacts_evaluate(run, node, inputs);
     nh_contacts_set_sides(run, k->kept, inputs);
