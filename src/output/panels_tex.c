@@ -268,7 +268,7 @@ static void put_head(nh_text *out, const nh_layout *l, const char *title)
     nh_text_add_plain(out, text);
     nh_text_add_plain(
         out, "\\pgfplotsset{nonholo/.style={scale only axis, grid=major, grid style={black!15}, "
-             "axis lines*=left, tick label style={font=\\fontsize");
+             "axis lines*=left, tick label style={/pgf/number format/std=-3, font=\\fontsize");
     nh_print(text, sizeof text, "{%.4g}{%.4g}", 0.9 * points, points);
     nh_text_add_plain(out, text);
     nh_text_add_plain(out, "\\selectfont}, legend cell align=left, unbounded coords=jump, filter "
