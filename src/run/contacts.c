@@ -353,6 +353,13 @@ static int slipping_items(const nh_gear *gear, int items, int *which)
     return count;
 }
 
+bool nh_contacts_only_hold(const nh_run *run)
+{
+    const nh_contacts *c = run->contacts;
+    int which;
+    return c && slipping_items(c->gear + c->present, c->layout.items, &which) == 0;
+}
+
 /* Whether the energy itself tells what the only grip that slips takes. */
 static bool is_told_by_energy(const nh_contacts *c, int *which)
 {

@@ -101,6 +101,8 @@ void nh_contacts_show(const nh_run *run, int walked, double t, const double *q, 
 /* The member went from one node to the fraction x of the way to another. */
 void nh_contacts_pass(nh_event_walk *k, const double *from, const double *to, double x);
 
+/* Whether there are contacts and grips, and none of them slips. */
+bool nh_contacts_only_hold(const nh_run *run);
 /* Whether a grip with two components slips; and how long a step of given length may be from a node
  * on, since the direction of such a slip may turn at any rate while the slip is small. */
 bool nh_contacts_turn(const nh_run *run);

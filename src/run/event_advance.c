@@ -164,6 +164,29 @@ static bool end_step(nh_event_walk *k)
     return true;
 }
 
+/* Two steps at once, of which the second has an even number: in a mode in which nothing slips, and
+ * which is far from its end in both, what is watched is evaluated at every other step. `row`: the
+ * states after both. */
+static bool pass_two(nh_event_walk *k, int64_t to, const double *row, const double *wrapped)
+{
+    nh_crossings *w = k->w;
+    const size_t n = (size_t)w->n;
+    double *from = nh_crossings_node(w, k->kept, 0), *next = nh_crossings_node(w, k->kept, 1);
+    if (k->index % 2 != 0 || k->index + 2 > to || !nh_contacts_only_hold(k->run))
+        return false;
+    node_of_row(w, row + 1 + 2 * n, wrapped + n, next);
+    nh_crossings_slope(w, next);
+    nh_crossings_values(w, next, w->value[1]);
+    if (!nh_crossings_are_far(k->run, k->kept, from, next))
+        return false;
+    go_to_next(k);
+    for (int i = 0; i < 2; i++) {
+        k->index++;
+        hand_row(k, k->index, row + (size_t)i * (1 + 2 * n), wrapped + (size_t)i * n);
+    }
+    return true;
+}
+
 /* Takes steps from the current one on, until an event acts or there are no more steps. */
 static bool advance_given(nh_event_walk *k, int64_t to)
 {
@@ -188,6 +211,10 @@ static bool advance_given(nh_event_walk *k, int64_t to)
     for (int64_t j = 0; done && k->index < leg.to && event < 0; j++) {
         const double *row = w->rows + (size_t)j * (1 + 2 * n),
                      *wrapped = w->wrapped + (size_t)j * n;
+        if (pass_two(k, leg.to, row, wrapped)) {
+            j++;
+            continue;
+        }
         node_of_row(w, row, wrapped, next);
         if (w->needs_slope)
             nh_crossings_slope(w, next);

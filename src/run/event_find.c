@@ -448,14 +448,20 @@ static bool is_far_from_ends(const nh_crossings *w, double *kept, double h)
     return true;
 }
 
+bool nh_crossings_are_far(nh_run *run, double *kept, const double *from, const double *to)
+{
+    double end;
+    int ends;
+    return run->contacts && is_far_from_ends(run->crossings, kept, to[NODE_T] - from[NODE_T]) &&
+           !nh_contacts_find_end(run, from, to, &ends, &end);
+}
+
 bool nh_crossings_find(nh_run *run, double *kept, double *from, double *to, double until)
 {
     nh_crossings *w = run->crossings;
     double end;
-    int ends;
     w->roots = 0;
-    if (run->contacts && is_far_from_ends(w, kept, to[NODE_T] - from[NODE_T]) &&
-        !nh_contacts_find_end(run, from, to, &ends, &end))
+    if (nh_crossings_are_far(run, kept, from, to))
         return true;
     nh_search s = {.run = run,
                    .w = w,

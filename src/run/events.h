@@ -159,6 +159,9 @@ void nh_crossings_slope(nh_crossings *w, double *node);
 /* Computes the state at the fraction x between two nodes with a step of the method, into w->at;
  * false if that is not possible. */
 bool nh_crossings_between(nh_run *run, const double *from, const double *to, double x);
+/* Whether nothing but a mode is watched, and that is far from its end in an interval of which the
+ * values of events have been computed. */
+bool nh_crossings_are_far(nh_run *run, double *kept, const double *from, const double *to);
 /* Finds all changes of sign in an interval, in order, into w->root; sides are those at its first
  * node. False if the method fails, or where one only touches zero, up to a time, and derivatives
  * are wanted. */
