@@ -12,13 +12,15 @@ import resource
 import subprocess
 
 CASES = (("rolling-coin", "m=1:2", "rk4", 0.001), ("chaplygin-sleigh", "m=1:2", "rk4", 0.01), ("pendulum-cvt", "eps=0.05:0.2", "dla01", 0.1),
-         ("snakeboard", "m=1:2", "rk4", 0.01), ("rattleback", "m=1:2", "gauss", 0.001))
+         ("snakeboard", "m=1:2", "rk4", 0.01))
 STEPS = 100, 10000
 
 
 def seconds(program, arguments):
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([program, "ensemble", *arguments, "--threads", "1", "--quiet"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    done = subprocess.run([program, "ensemble", *arguments, "--threads", "1", "--quiet"], capture_output=True, text=True)
+    if done.returncode != 0 and "members failed" not in done.stderr:
+        raise SystemExit(done.stderr)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
