@@ -3,13 +3,14 @@
 
     python3 bench/sweeps.py [--program PATH] [--values N] [--rounds N]
 
-Processor time of whole commands on one thread. All entries are timed in turn, and the minimum of the
-rounds counts.
+Processor time of whole commands on one thread, none of which finds a compiled kernel in the cache.
+All entries are timed in turn, and the minimum of the rounds counts.
 """
 import argparse
 import os
 import resource
 import subprocess
+import tempfile
 
 CASES = (("rolling-coin", "m=1:2", "rk4", 0.001), ("chaplygin-sleigh", "m=1:2", "rk4", 0.01), ("pendulum-cvt", "eps=0.05:0.2", "dla01", 0.1),
          ("snakeboard", "m=1:2", "rk4", 0.01))
@@ -18,7 +19,9 @@ STEPS = 100, 10000
 
 def seconds(program, arguments):
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run([program, "ensemble", *arguments, "--threads", "1", "--quiet"], capture_output=True, text=True)
+    with tempfile.TemporaryDirectory() as cache:
+        done = subprocess.run([program, "ensemble", *arguments, "--threads", "1", "--quiet"], capture_output=True, text=True,
+                              env=dict(os.environ, XDG_CACHE_HOME=cache))
     if done.returncode != 0 and "members failed" not in done.stderr:
         raise SystemExit(done.stderr)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
