@@ -1,6 +1,7 @@
 /* Advances a member of a run from node to node and looks for events in between, which end the
  * member or change its velocities; then it continues from there. */
 #include "run/contacts.h"
+#include "run/interrupt.h"
 #include "run/journal.h"
 #include "run/tangent_events.h"
 
@@ -118,6 +119,18 @@ static bool take_piece(nh_event_walk *k, const nh_leg *piece, double end, int *e
     return nh_event_walk_look(k, from, to, INFINITY, event);
 }
 
+/* More changes of the state than this are not told apart in a step of given length. */
+enum { CHANGES_MAX = 10000 };
+
+/* After an event has changed the state within a step. */
+static bool may_change_again(nh_event_walk *k, int event, int changes, double t)
+{
+    if (changes > CHANGES_MAX)
+        k->w->unresolved = 1 + event;
+    return (changes <= CHANGES_MAX && !nh_run_is_interrupted(k->run)) ||
+           nh_event_walk_fails(k, NH_KERNEL_NOT_CONVERGED, event, t);
+}
+
 /* From the present node to the next step of the run: after an event, or where a whole step would be
  * too long; there may be more events on the way. */
 static bool finish_step(nh_event_walk *k)
@@ -126,6 +139,7 @@ static bool finish_step(nh_event_walk *k)
     double *from = nh_crossings_node(k->w, k->kept, 0), *to = nh_crossings_node(k->w, k->kept, 1);
     const double last = grid(k, k->index + 1);
     bool done = true, is_last = false;
+    int changes = 0;
     while (done && !is_last && k->kept[KEPT_ENDED] == 0) {
         const double longest = nh_contacts_longest(run, from, k->leg->clock.step);
         is_last = !(from[NODE_T] + longest < last);
@@ -138,7 +152,8 @@ static bool finish_step(nh_event_walk *k)
         }
         done = take_piece(k, &piece, end, &event);
         if (done && event >= 0) {
-            done = nh_event_walk_happen(k, event, from, to);
+            done = nh_event_walk_happen(k, event, from, to) &&
+                   may_change_again(k, event, ++changes, from[NODE_T]);
             is_last = false;
         } else if (done) {
             nh_event_walk_take_sides(k, 1);

@@ -109,5 +109,14 @@ def one_short_step():
         same(done.stdout.splitlines()[-1].split(",")[0], "1", step)
 
 
-CASES = [way_to_the_first_time, other_lead, stopped_on_the_way, hopeless, one_short_step]
+def contacts_in_steps_far_too_long():
+    """Hits and openings without end within a step of given length: it took 40 s to fail, and no signal was answered."""
+    for step in (0.25, 0.5):
+        done = nonholo("run", "hopping-hoop", "--method", "lobatto-ab", "--step", step, "--time", 1, processor=10)
+        same((done.returncode, "a shorter step may help" in done.stderr), (1, True), done.stderr)
+    done = nonholo("run", "hopping-hoop", "--method", "lobatto-ab", "--step", 0.02, "--time", 0.5, processor=10)
+    same(done.returncode, 0, done.stderr)  # with its error, for which longer steps are taken
+
+
+CASES = [way_to_the_first_time, other_lead, stopped_on_the_way, hopeless, one_short_step, contacts_in_steps_far_too_long]
 sys.exit(run_all([(case.__name__.replace("_", " "), case) for case in CASES]))
