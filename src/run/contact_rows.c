@@ -122,7 +122,8 @@ double nh_contacts_longest(nh_run *run, const double *node, double step)
         return longest;
     double *inputs = (double *)run->crossings->inputs;
     if (*nh_contact_number_of_all(c, inputs, NH_ALL_GUIDED))
-        return beyond * (*nh_contact_number_of_all(c, inputs, NH_ALL_UNTIL) - node[NODE_T]);
+        return fmax(least * step,
+                    beyond * (*nh_contact_number_of_all(c, inputs, NH_ALL_UNTIL) - node[NODE_T]));
     const double since = node[NODE_T] - *nh_contact_number_of_all(c, inputs, NH_ALL_SINCE);
     nh_contacts_evaluate(run, node, inputs);
     for (int i = 0; i < c->layout.items; i++) {

@@ -142,10 +142,11 @@ static bool finish_step(nh_event_walk *k)
     int changes = 0;
     while (done && !is_last && k->kept[KEPT_ENDED] == 0) {
         const double longest = nh_contacts_longest(run, from, k->leg->clock.step);
-        is_last = !(from[NODE_T] + longest < last);
-        const double end = is_last ? last : from[NODE_T] + longest;
         nh_leg piece;
         int event;
+        is_last = !(from[NODE_T] + longest < last) ||
+                  !piece_of_step(k, from[NODE_T], from[NODE_T] + longest, &piece);
+        const double end = is_last ? last : from[NODE_T] + longest;
         if (!piece_of_step(k, from[NODE_T], end, &piece)) {
             nh_tangent_settle(run, k->member, from, last);
             break;
