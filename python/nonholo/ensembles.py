@@ -442,6 +442,8 @@ def ensemble(
     system, kept = _subject(want, model, set, input, input_period)
     text = start_text(start)
     choice = None if method is None and not options else method_text(method or "auto", options)
+    if choice is None and compose and lib.nh_composition_is_list(compose.encode()):
+        choice = compose  # a composition of different methods takes the place of the method
     want.sweep, want.sweeps = C.addressof(varied.sweeps), len(varied.sweeps)
     want.variation, want.variations = C.addressof(varied.array), len(varied.array)
     want.start, how.t0 = text, t0

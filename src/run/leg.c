@@ -28,7 +28,7 @@ engine *nh_run_fast_engine(nh_run *run)
 
 int nh_run_team(nh_run *run)
 {
-    return run->group[0].lanes > 1 ? nh_run_fast_engine(run)->kernel->team : 1;
+    return run->group[0].lanes > 1 && !run->mixed ? nh_run_fast_engine(run)->kernel->team : 1;
 }
 
 nh_kernel_io nh_kernel_arguments(const nh_run *run, engine *e, double *block, int lanes,

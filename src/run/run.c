@@ -209,9 +209,11 @@ static nh_status prepare_engines(nh_run *run, const nh_run_options *options, nh_
     if (status != NH_OK)
         return status;
     if (run->mixed)
-        return nh_mixed_prepare(run, options, report);
+        status = nh_mixed_prepare(run, options, report);
     if (is_compiled)
-        return nh_run_compile(run, report);
+        return run->mixed ? status : nh_run_compile(run, report);
+    if (status != NH_OK)
+        return status;
     return lanes > 1 ? prepare_engine(&run->own.fast, run, wide, lanes, true, report) : NH_OK;
 }
 

@@ -98,6 +98,14 @@ def lanes_have_the_bits_of_a_run(program, folder):
         same(together, [choose(values) for values in zip(*energy)], word)
 
 
+def random_members_in_lanes(program, folder):
+    """Ten members, three groups of lanes, each of which keeps what the methods keep."""
+    how = ["ensemble", "pendulum-cvt", "--members", "10", "--compose", PALINDROME, "--step", "0.1", "--steps", "100"]
+    whole, compiled = (program.json(*how, "--backend", backend) for backend in ("tape", "compiled"))
+    same(whole["statistics"], compiled["statistics"])
+    check(whole["constraint_max"] < 1e-14 and whole["energy_error_max"] < 0.02, (whole["constraint_max"], whole["energy_error_max"]))
+
+
 def a_run_is_resumed(program, folder):
     """After a kill, with the same bits as in one piece; not by another composition."""
     line = ["run", *CVT, "--compose", PALINDROME, "--step", "0.1", "--steps", "2e5", "--no-estimate"]
