@@ -10,11 +10,11 @@ import subprocess
 import sys
 
 MODELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "test", "cases", "models")
-ROUNDS = 7
+ROUNDS = 15
 CASES = [
-    (os.path.join(MODELS, "d-sleigh.nh"), "gauss:stages=2", 20000, "a", "m,J,u0", "th0,w0,start x,start y,start th,start th',start x',start y'"),
+    (os.path.join(MODELS, "d-sleigh.nh"), "gauss:stages=2", 40000, "a", "m,J,u0", "th0,w0,start x,start y,start th,start th',start x',start y'"),
     ("rolling-coin", "dop853", 20000, "r", "m,g,A", "C,start x,start y,start phi,start theta,start psi,start phi',start theta'"),
-    ("benchmark-bicycle", "gauss", 1000, "w", "c,g,rR", "mR,rF,mF,mB,mH,speed,start x,start y"),
+    ("benchmark-bicycle", "gauss", 2000, "w", "c,g,rR", "mR,rF,mF,mB,mH,speed,start x,start y"),
 ]
 
 
