@@ -11,7 +11,6 @@
 #include "model/input_table.h"
 
 enum { CUTS_MAX = 8 };
-static const double no_digit = 1e14; /* derivatives of this size have lost all digits */
 
 /* ---- creation ---- */
 
@@ -554,15 +553,6 @@ static void watch_growth(nh_tangent *t, const nh_run *run, double time, const do
         t->growth = most;
         t->grown_at = time;
     }
-}
-
-void nh_remark_growth(nh_remarks *remarks, double most, double time)
-{
-    if (most > no_digit)
-        nh_remarks_add(remarks, "derivatives",
-                       "derivatives reach %.2g: none of their digits is correct; the motion is "
-                       "chaotic or unstable, and grows like exp(%.3g t)",
-                       most, log(most) / time);
 }
 
 void nh_tangent_remark(nh_run *run)

@@ -12,6 +12,7 @@
 /* Derivatives are compared with the exact states of the run after at most so many steps; where the
  * method chooses its own, after each step of the run, so that they are the same ones. */
 enum { TOGETHER = 256 };
+static const double no_digit = 1e14; /* derivatives of this size have lost all digits */
 
 /* ---- attached to the run ---- */
 
@@ -192,6 +193,15 @@ nh_status nh_run_mix_tangents(nh_run *run, int member, const double *matrix, nh_
     if (status == NH_OK)
         nh_tangent_parameters_changed(run);
     return status;
+}
+
+void nh_remark_growth(nh_remarks *remarks, double most, double time)
+{
+    if (most > no_digit)
+        nh_remarks_add(remarks, "derivatives",
+                       "derivatives reach %.2g: none of their digits is correct; the motion is "
+                       "chaotic or unstable, and grows like exp(%.3g t)",
+                       most, log(most) / time);
 }
 
 /* With full revolutions of the angles. */
