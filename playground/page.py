@@ -46,11 +46,16 @@ def block(kind, name, text):
     return f'<script type="{kind}" id="{name}">{text}</script>'
 
 
+def without_comments(script):
+    """Without lines that are comments: readers of the page have the source."""
+    return re.sub(r"^ *//.*\n", "", script, flags=re.M)
+
+
 def page(source, wasm):
     with open(os.path.join(wasm, "nonholo.wasm"), "rb") as file:
         module = base64.b64encode(gzip.compress(file.read(), 9, mtime=0)).decode()
-    worker = read(wasm, "nonholo.js") + "\n" + read(source, "playground/worker.js")
-    scripts = [read(source, name) for name in SCRIPTS]
+    worker = read(wasm, "nonholo.js") + "\n" + without_comments(read(source, "playground/worker.js"))
+    scripts = [read(source, name) if name.startswith("third_party") else without_comments(read(source, name)) for name in SCRIPTS]
     style = "\n" + "\n".join(read(source, name).strip() for name in STYLES) + "\n"
     policy = POLICY.format(scripts=" ".join(map(digest, scripts)), styles=digest(style))
     body = [block("application/json", "words", json.dumps(words(source))), block("text/plain", "worker-code", worker),
