@@ -252,7 +252,7 @@ def refused(launcher, folder, programs, message, code):
 
 def bad_input(launcher, folder):
     words = [nonholo.path, "ensemble", "chaotic-particle", "--members", 10, "--step", 1, "--steps", 1, "--method"]
-    refused(launcher, folder, [(2, [*words, "dla99"])], "unknown method 'dla99'; 'nonholo methods' lists the methods", 2)
+    refused(launcher, folder, [(2, [*words, "dla99"])], "unknown method 'dla99'; did you mean 'dla'?", 2)
     refused(launcher, folder, [(2, [*words[:2], "-", *words[3:], "dla01"])],
             "only one process can read standard input; give the model as a file", 2)
 
