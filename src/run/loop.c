@@ -104,21 +104,24 @@ static void count_steps(const loop *l, int64_t to)
 
 /* ---- failures ---- */
 
-/* A leg failed: go step by step up to the first step that fails for any member. */
+/* A leg failed: go step by step up to the first step that fails for any member. If none does, what
+ * failed was not a step but something beside it, as an allocation in a new mode, and the leg is
+ * done. */
 static nh_status locate(const loop *l, int64_t to, nh_report *report)
 {
     nh_run *run = l->run;
     nh_step_failure f = {0};
     restore(l);
-    while (run->steps < to) {
+    for (; run->steps < to; run->steps++) {
         const nh_leg step = {l->clock, run->steps, run->steps + 1, l->rows};
         save(l);
-        if (!take(l, &step, &f))
-            break;
-        run->steps++;
+        if (!take(l, &step, &f)) {
+            restore(l);
+            return nh_describe_failure(run, &l->clock, &f, report);
+        }
     }
-    restore(l);
-    return nh_describe_failure(run, &l->clock, &f, report);
+    count_steps(l, to);
+    return NH_OK;
 }
 
 /* Failures for which no step is repeated: the user's function must not be called again, and the
