@@ -338,7 +338,7 @@ def pictures_are_drawn(program, folder):
 
 
 def progress_only_on_terminals(program, folder):
-    words = ["order", "pendulum-cvt", "--methods", "gauss:stages=8", "--time", "40", "--step", "0.01",
+    words = ["order", "pendulum-cvt", "--methods", "gauss:stages=8", "--time", "400", "--step", "0.01",
              "--halvings", "3"]
     master, slave = terminal()
     child = subprocess.Popen([program.path, *words], stdout=subprocess.DEVNULL, stderr=slave)
